@@ -7,7 +7,7 @@ import type { InPhase } from "../explore/phases.ts";
 import type { DeployedPart } from "./deployed-part.ts";
 import type { Adopter } from "./adopter.ts";
 import type { Differ } from "./drift.ts";
-import type { Migrating, WatchedQueue } from "./migrating.ts";
+import type { Migrating, Watched } from "./migrating.ts";
 import type { StrategyChoice } from "../contract/choose-strategy.ts";
 import type { ContractPages } from "./contract-pages.ts";
 import type { StackKeys } from "./stack-keys.ts";
@@ -261,7 +261,7 @@ export interface Broker<
   /** Compares its deployments with declarations. */
   readonly differ: Differ<Target, Deployment, System, State, LiveReader<Deployment>>;
   /** Left out if it cannot watch a migration yet. */
-  readonly migrating?: Migrating<System, Deployment, LiveReader<readonly WatchedQueue[]>>;
+  readonly migrating?: Migrating<System, Deployment, LiveReader<readonly Watched[]>>;
   /** Loaded when somebody operates dead letters. Left out if Redeliver cannot do that on this broker yet. */
   readonly loadOperating: () => Promise<Operating>;
   /** The default place of resources on the broker: RabbitMQ's virtual host. Null if the broker has none. */

@@ -10,12 +10,13 @@ export interface ChangeRequest {
   readonly mends?: string;
 }
 
-/** The messages and consumers of a queue, as the broker counts them. */
-export interface WatchedQueue {
+/** The messages and consumers of a queue, as the broker counts them. Or a source, which has neither. */
+export interface Watched {
+  readonly kind: "queue" | "source";
   readonly name: string;
   /** By the broker's word for a state, the messages in it. Empty until the broker has counted. */
   readonly messages: Readonly<Record<string, number>>;
-  /** Changes with each delivery. */
+  /** Changes with each delivery from a queue, and with each message to a source. */
   readonly moved: string;
   /** The connection of each consumer. Empty as well on a broker that lists none. */
   readonly connections: readonly string[];
@@ -41,7 +42,7 @@ export interface Migrating<System, Deployment, Reader> {
   ) => readonly ChangeRequest[];
   /** The change to a resource that a step gives up, as the start of half a sentence. The default is `delete`. */
   readonly givesUp?: string;
-  /** Counts messages and consumers. */
+  /** Counts messages and consumers, and messages to sources if the broker does. */
   readonly reader: Reader;
   /** The time until the counts show a change. */
   readonly countsLagMs: number;

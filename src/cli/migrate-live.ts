@@ -126,8 +126,7 @@ function toAgree(warning: Diagnostic): Diagnostic {
   return { ...warning, help: `${warning.help ?? ""}, with --accept-weaker` };
 }
 
-function stepsOf({ beside, last }: Migration) {
-  const planned = [beside, last].filter((each) => each !== null);
+function stepsOf({ steps: planned }: Migration) {
   const steps = planned.flatMap((each) => readDeployed(each.system, each.target) ?? []);
   return { warnings: planned.flatMap((each) => each.warnings), steps };
 }

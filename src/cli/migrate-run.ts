@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 
 import { brokerOf } from "../brokers/index.ts";
-import type { WatchedQueue } from "../brokers/migrating.ts";
+import type { Watched } from "../brokers/migrating.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
 import { type Diagnostic, accepted, diagnostic } from "../diagnostics/diagnostic.ts";
@@ -56,9 +56,9 @@ export async function goOn(run: Run): Promise<End> {
   const unfinished = await deployStep(run);
   if (unfinished !== null) return unfinished;
   const lagMs = brokerOf(from.target).migrating?.countsLagMs ?? 0;
+  if (going.phase === going.steps.length - 1) return complete(run);
   const gate = gateBehind(from, going.steps, going.phase, lagMs);
-  if (gate === null) return complete(run);
-  const shut = await waitAt(run, gate);
+  const shut = gate === null ? null : await waitAt(run, gate);
   if (shut !== null) return shut;
   const next = { ...going, phase: going.phase + 1, since: new Date().toISOString() };
   await save(run, next);
@@ -67,7 +67,7 @@ export async function goOn(run: Run): Promise<End> {
     exitCode: exitCodes.fine,
     state: "deploy",
     lines: [
-      `${number} has ended: its queues are empty`,
+      `${number} has ended${gate === null || gate.drained.length === 0 ? "" : ": its queues are empty"}`,
       ...deployLines(run, next.phase),
       `${place.file} says so. Commit it.`,
     ],
@@ -133,10 +133,15 @@ async function complete({ place, going, options }: Run): Promise<End> {
 }
 
 export function namesIn({ system }: Deployed): readonly string[] {
-  const named = Object.entries(system.consumers).filter(([, { queue }]) => queue !== undefined);
-  if (named.length === 0) return [];
-  const lines = named.map(([consumer, { queue = "" }]) => `  ${visible(consumer)}: queue: ${visible(queue)}`);
-  return ["these names of queues belong into your declaration:", ...lines];
+  const lines = [
+    ...Object.entries(system.sources).flatMap(([key, { name }]) =>
+      name === undefined ? [] : `  ${visible(key)}: name: ${visible(name)}`,
+    ),
+    ...Object.entries(system.consumers).flatMap(([key, { queue }]) =>
+      queue === undefined ? [] : `  ${visible(key)}: queue: ${visible(queue)}`,
+    ),
+  ];
+  return lines.length === 0 ? [] : ["these names belong into your declaration:", ...lines];
 }
 
 /** @param known the lock, if it is to have another deployed system as well */
@@ -172,6 +177,7 @@ export async function look({ source, from, going }: Omit<Run, "wanted">): Promis
 
 /** Watches the queues of a gate. Null if it is open, or the end of the run if it stays shut. */
 async function waitAt({ source, options, from }: Run, gate: Gate): Promise<End | null> {
+  if (gate.left.length > 0 && options.publishersMoved !== true) return unmoved(gate.left);
   const reader = brokerOf(from.target).migrating?.reader;
   const startedMs = performance.now();
   let saidMs = startedMs;
@@ -180,11 +186,11 @@ async function waitAt({ source, options, from }: Run, gate: Gate): Promise<End |
     const found = await readSource({ ...source, live: reader as never });
     if (!found.ok) return { ...found, of: "connection" };
     const nowMs = performance.now();
-    observed = observe(gate, found.value[0]?.deployment as readonly WatchedQueue[], observed, nowMs);
+    observed = observe(gate, found.value[0]?.deployment as readonly Watched[], observed, nowMs);
     if (isOpen(gate, observed, nowMs)) return null;
     const quiet = isQuiet(gate, observed, nowMs);
     const inTheWay = [...observed.messages, ...(quiet || observed.messages.length > 0 ? observed.consumers : [])];
-    if (inTheWay.length > 0 && nowMs - startedMs >= (options.wait ?? 0)) return shut(inTheWay, quiet);
+    if (inTheWay.length > 0 && nowMs - startedMs >= (options.wait ?? 0)) return shut(inTheWay, helpAt(gate, quiet));
     if (nowMs - saidMs >= progressMs) {
       saidMs = nowMs;
       const sure = `the queues are empty; that has to last for ${formatDurationMs(gate.quietMs)}`;
@@ -198,16 +204,28 @@ async function waitAt({ source, options, from }: Run, gate: Gate): Promise<End |
 const looksInLag = 10;
 const progressMs = 5_000;
 
-function shut(inTheWay: readonly string[], isQuiet: boolean): End {
-  const help = isQuiet
-    ? "the queues are empty, so stop the code that drains, and run the same command again"
-    : "run the new code, and the old code under the names that drain. Then run the same command again";
+function helpAt({ drained }: Gate, isQuiet: boolean): string {
+  if (isQuiet) return "the queues are empty, so stop the code that drains, and run the same command again";
+  const what =
+    drained.length === 0 ? "move the publishers" : "run the new code, and the old code under the names that drain";
+  return `${what}. Then run the same command again`;
+}
+
+function shut(inTheWay: readonly string[], help: string): End {
   return {
     exitCode: exitCodes.incomplete,
     state: "wait",
     inTheWay,
     lines: ["not yet:", ...inTheWay.map((each) => `  ${visible(each)}`), help],
   };
+}
+
+/** A program that publishes once a day is in no count. So a person has to know. */
+function unmoved(sources: readonly string[]): End {
+  return shut(
+    sources.map((name) => `programs may still publish to ${name}`),
+    "consumers take from the old sources and the new ones. Move the publishers, and run the same command with --publishers-moved",
+  );
 }
 
 export function refusal(code: DiagnosticCode, message: string, help: string): Refusal {

@@ -18,6 +18,8 @@ export interface MigrateOptions extends FromOptions {
   readonly back?: true;
   /** Agrees to each weaker promise of the steps. */
   readonly acceptWeaker?: true;
+  /** Says that no program publishes any more to the sources that the migration leaves. */
+  readonly publishersMoved?: true;
   /** The time to wait at a gate, in ms. */
   readonly wait?: number;
 }
@@ -37,19 +39,22 @@ export async function migrateCommand(file: string, options: MigrateOptions): Pro
   const migration = planMigration(before, planned.value.system, target.value);
   const about = { file, locate: planned.locate };
   if (!migration.ok) return refuse(migration.diagnostics, answer, about, exitCodes.refused);
-  const { beside, last } = migration.value;
-  const files = [...(beside === null ? [] : ["1-beside.yaml"]), "2-last.yaml"].map((name) => join(folder ?? "", name));
+  const { steps } = migration.value;
+  const files = steps.map((_, index) => join(folder ?? "", nameOfStep(index, steps.length)));
   try {
-    const systems = [beside, last].flatMap((step) => (step === null ? [] : [step.system]));
     if (folder !== undefined)
-      for (const [index, system] of systems.entries()) await writeWhole(files[index] ?? "", yamlOf(system));
+      for (const [index, { system }] of steps.entries()) await writeWhole(files[index] ?? "", yamlOf(system));
   } catch (cause) {
     if (cause instanceof UnwritableError) return usage(`${folder} cannot be written: ${cause.message}`, answer);
     throw cause;
   }
   if (options.json === true) return print(migration.value);
-  const warnings = [...(beside?.warnings ?? []), ...last.warnings];
+  const warnings = steps.flatMap((step) => step.warnings);
   if (warnings.length > 0) say(warnings, about);
   const { renderMigration } = await import("../report/migration.ts");
   return print(renderMigration(migration.value, files));
+}
+
+function nameOfStep(index: number, count: number): string {
+  return `${index + 1}-${index === count - 1 ? "last" : index === 0 ? "beside" : "given-up"}.yaml`;
 }

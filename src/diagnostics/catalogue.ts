@@ -121,7 +121,7 @@ export const catalogue = {
   ),
   RD303: error(
     "A source is removed while a consumer takes from it",
-    "Publishers go on for a while to use the removed source, and the broker treats a renamed source as a new one. With its bindings gone, their messages reach no queue, and a publisher without `mandatory` gets no notice. The same holds if `names.source` gives a source another name. The update stops before it changes anything. Declare the new source beside the old one and move the publishers. Then remove the old source from the consumers, deploy, and remove it from the sources.",
+    "Publishers go on for a while to use the removed source, and the broker treats a renamed source as a new one. With its bindings gone, their messages reach no queue, and a publisher without `mandatory` gets no notice. The same holds if `names.source` gives a source another name. The update stops before it changes anything. Declare the new source beside the old one and move the publishers; `redeliver migrate` writes and proves the steps.",
   ),
   RD304: warning(
     "A promise does not hold for messages that wait during the change",
@@ -133,7 +133,7 @@ export const catalogue = {
   ),
   RD306: error(
     "No order of deployments makes the change",
-    "A change that is impossible in place goes in steps: the new queues beside the old ones, then the old ones drained, then the rest. Redeliver proves each step. Here no such order keeps every message. Usually a source or a shared part would need other settings under the same name. Declare it under another name, and move consumers and publishers to it.",
+    "A change that is impossible in place goes in steps: the new queues beside the old ones, then the old ones drained, then the rest. Redeliver proves each step. Here no such order keeps every message. Usually a queue that consumers share, or that holds dead letters, would need other settings under the same name. Keep what the note names as it was, or declare the changed part under another name beside it.",
   ),
   RD307: error(
     "Another migration is in progress",

@@ -1,6 +1,7 @@
-import type { WatchedQueue } from "../brokers/migrating.ts";
+import type { Watched } from "../brokers/migrating.ts";
 import { formatDurationMs } from "../declare/duration.ts";
-import type { Deployed } from "./deployed.ts";
+import { type Deployed, partKey } from "./deployed.ts";
+import { sourcesUntil } from "./leave-sources.ts";
 import { drainedBefore, longestDelayOf } from "./plan-migration.ts";
 
 /** The condition between two steps of a migration. */
@@ -13,22 +14,26 @@ export interface Gate {
   readonly aloneMs: number;
   /** By queue, the longest wait of a message. */
   readonly waitsMs: ReadonlyMap<string, number>;
+  /** The sources that publishers leave, as the broker names them. */
+  readonly left: readonly string[];
 }
 
-/** The gate behind a step. The last step has none: null. */
+/** The gate behind the first step. Other steps have none: null. */
 export function gateBehind(from: Deployed, steps: readonly Deployed[], phase: number, lagMs: number): Gate | null {
-  const last = steps.at(-1);
-  if (last === undefined || phase >= steps.length - 1) return null;
+  const [first, last] = [steps[0], steps.at(-1)];
+  if (first === undefined || last === undefined || first === last || phase > 0) return null;
   const drained = drainedBefore(from, last);
   const waits = from.parts.flatMap(({ name, longestWaitMs }) =>
     longestWaitMs === null ? [] : [[name, longestWaitMs] as const],
   );
-  return { drained, quietMs: longestDelayOf(from, drained) + lagMs, aloneMs: lagMs, waitsMs: new Map(waits) };
+  const left = sourcesUntil(first, last);
+  return { drained, quietMs: longestDelayOf(from, drained) + lagMs, aloneMs: lagMs, waitsMs: new Map(waits), left };
 }
 
 /** The state of an observation. Times are of a clock that only runs forward. */
 export interface Observed {
-  readonly moved: string;
+  /** By kind and name. */
+  readonly moved: ReadonlyMap<string, string>;
   /** The queues have been empty, and nothing has moved, since then. Null if there are messages. */
   readonly quietSinceMs: number | null;
   /** No consumer has been there since then. Null if there is one. */
@@ -40,29 +45,34 @@ export interface Observed {
 
 /** Adds a look at the broker to an observation. */
 export function observe(
-  { drained, waitsMs }: Gate,
-  queues: readonly WatchedQueue[],
+  { drained, waitsMs, left }: Gate,
+  watched: readonly Watched[],
   before: Observed | null,
   nowMs: number,
 ): Observed {
-  const found = new Map(queues.map((each) => [each.name, each]));
-  const seen = drained.flatMap((name) => found.get(name) ?? []);
-  const messages = seen.flatMap((each) => messagesIn(each, waitsMs.get(each.name)));
-  const consumers = seen.flatMap(({ name, connections }) =>
+  const found = new Map(watched.map((each) => [partKey(each), each]));
+  const seenOf = (kind: Watched["kind"], names: readonly string[]): readonly Watched[] =>
+    names.flatMap((name) => found.get(partKey({ kind, name })) ?? []);
+  const [queues, sources] = [seenOf("queue", drained), seenOf("source", left)];
+  const hasMoved = (each: Watched): boolean => (before?.moved.get(partKey(each)) ?? each.moved) !== each.moved;
+  const messages = [
+    ...queues.flatMap((each) => messagesIn(each, waitsMs.get(each.name))),
+    ...sources.filter(hasMoved).map(({ name }) => `a program still publishes to ${name}`),
+  ];
+  const consumers = queues.flatMap(({ name, connections }) =>
     connections.map((connection) => `the consumer ${connection} takes from ${name}`),
   );
-  const moved = JSON.stringify(seen.map((each) => each.moved));
-  const isSame = before?.moved === moved;
+  const isSame = ![...queues, ...sources].some(hasMoved);
   return {
-    moved,
-    quietSinceMs: messages.length > 0 ? null : isSame ? (before.quietSinceMs ?? nowMs) : nowMs,
+    moved: new Map([...queues, ...sources].map((each) => [partKey(each), each.moved])),
+    quietSinceMs: messages.length > 0 ? null : isSame ? (before?.quietSinceMs ?? nowMs) : nowMs,
     aloneSinceMs: consumers.length > 0 ? null : (before?.aloneSinceMs ?? nowMs),
     messages,
     consumers,
   };
 }
 
-function messagesIn({ name, messages }: WatchedQueue, waitMs: number | undefined): readonly string[] {
+function messagesIn({ name, messages }: Watched, waitMs: number | undefined): readonly string[] {
   const counts = Object.entries(messages);
   if (counts.length === 0) return [`the broker has not yet counted the messages in ${name}`];
   const held = counts.filter(([, count]) => count > 0);

@@ -1,7 +1,8 @@
 import type { AnyContract } from "../contract/contract.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
 import { type Deployed, renamed } from "./deployed.ts";
-import { type Migration, freeKey, planMigration } from "./plan-migration.ts";
+import { freeKey } from "./free-names.ts";
+import { type Migration, planMigration } from "./plan-migration.ts";
 
 /** The way back, and the system that it begins with: the present step under the names of the old declaration. */
 export interface WayBack {
@@ -29,7 +30,8 @@ function underOldNames(old: Deployed, side: Deployed): Deployed {
   const names = contractsOf(side).flatMap(({ consumer, workQueue }) => {
     const isTaken = Object.hasOwn(old.system.consumers, consumer);
     const name =
-      owners.get(workQueue ?? `${consumer}\n`) ?? (isTaken ? freeKey(old.system, consumer, "after") : consumer);
+      owners.get(workQueue ?? `${consumer}\n`) ??
+      (isTaken ? freeKey(old.system.consumers, consumer, "after") : consumer);
     return name === consumer ? [] : [[consumer, name] as const];
   });
   return renamed(side, new Map(names));

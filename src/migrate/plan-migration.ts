@@ -10,6 +10,8 @@ import { type Deployed, deployedOf, partsBeside, underNewNames } from "./deploye
 import { planAlone, withStrategies } from "./keep-strategies.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { type ProvedChange, proveChange } from "./prove-change.ts";
+import { freeKey, nextGeneration } from "./free-names.ts";
+import { type LeftSource, sourcesLeft, withNewNames, withOldSources } from "./leave-sources.ts";
 import { fixedParts, refuseChange } from "./refuse-change.ts";
 
 /** One deployment of a migration. The change to it is proved. */
@@ -28,11 +30,15 @@ export interface Migration {
   readonly moved: readonly Moved[];
   /** The consumers that go. They get no new messages, and drain their queues. */
   readonly gone: readonly { readonly consumer: string; readonly queue: string; readonly longestDelayMs: number }[];
-  /** Both consumers side by side. Null if one deployment makes the change. */
-  readonly beside: MigrationStep | null;
-  /** The queues of the drained consumers. They have to be empty before the last step. */
+  /** The sources that their publishers leave. */
+  readonly sources: readonly LeftSource[];
+  /** The queues of the drained consumers. They have to be empty before the second step. */
   readonly drained: readonly string[];
-  readonly last: MigrationStep;
+  /**
+   * The deployments, in their order. One, if a single deployment makes the change. Otherwise the first has the old parts
+   * and the new ones side by side. If publishers leave sources, consumers give these up before the last deployment.
+   */
+  readonly steps: readonly MigrationStep[];
 }
 
 export type Moved = ReturnType<typeof movedOf>;
@@ -56,45 +62,63 @@ export function planMigration(
   const from = underNewNames(old, system);
   const refused = refuseChange(from, direct.value);
   const gone = goneIn(from, system);
-  const wanted = refused.length === 0 ? [] : movedIn(from, direct.value);
-  if (wanted.length > 0 || (gone.length > 0 && refused.length === 0)) {
-    const steps = inSteps(from, direct.value, { wanted, gone, start: start ?? old });
+  const sources = refused.length === 0 ? [] : sourcesLeft(from, direct.value);
+  const named = compiledFor(withNewNames(direct.value, sources), target);
+  if (!named.ok) return impossible(refused);
+  const wanted = refused.length === 0 ? [] : movedIn(from, named.value);
+  if (wanted.length > 0 || sources.length > 0 || (gone.length > 0 && refused.length === 0)) {
+    const steps = inSteps(from, named.value, { wanted, gone, sources, start: start ?? old });
     const reasons = refused.flatMap(({ message, notes }) => [message, ...notes]);
     if (steps.ok) return { ...steps, value: { ...steps.value, reasons } };
     // Nobody would read the new queues after a way back that drains nothing.
     if (refused.length > 0 || start !== null) return steps;
   }
   if (refused.length > 0) return impossible(refused);
-  const nothing = { reasons: [], moved: [], gone: [], beside: null, drained: [] };
-  return proved(underNewNames(start ?? old, system), direct.value, (last) => ({ ...nothing, last }));
+  const nothing = { reasons: [], moved: [], gone: [], sources: [], drained: [] };
+  return proved(underNewNames(start ?? old, system), direct.value, (last) => ({ ...nothing, steps: [last] }));
 }
 
-/** The consumers to drain. Those that are wanted get new queues, and those that are gone get none. */
-interface Draining {
+/** The consumers to drain, and the sources to leave. Those that are wanted get new queues, and those that are gone none. */
+interface Draining extends Pick<Migration, "gone" | "sources"> {
   readonly wanted: readonly string[];
-  readonly gone: Migration["gone"];
   readonly start: Deployed;
 }
 
-function inSteps(from: Deployed, to: Deployed, { wanted, gone, start }: Draining): Checked<Omit<Migration, "reasons">> {
+function inSteps(
+  from: Deployed,
+  to: Deployed,
+  { wanted, gone, sources, start }: Draining,
+): Checked<Omit<Migration, "reasons">> {
   const { system, target } = to;
   const keys = new Map([
-    ...wanted.map((consumer) => [consumer, freeKey(system, consumer)] as const),
+    ...wanted.map((consumer) => [consumer, freeKey(system.consumers, consumer)] as const),
     ...gone.map(({ consumer }) => [consumer, consumer] as const),
   ]);
   const final = compiledFor(withNewQueues(from, to, wanted), target);
   if (!final.ok) return final;
-  const beside = compiledFor(sideBySide(from, final.value.system, keys), withOldStrategies(from, target, keys));
+  const old = withOldSources(from, sideBySide(from, final.value.system, keys), sources, true);
+  const beside = compiledFor(old, withOldStrategies(from, target, keys));
   if (!beside.ok) return impossible(beside.diagnostics);
-  const first = proved(underNewNames(start, beside.value.system), beside.value, (step) => step);
-  if (!first.ok) return first;
-  return proved(beside.value, final.value, (last) => ({
+  // A deployment deletes a binding only if its source is still declared.
+  const unbound =
+    sources.length === 0 ? null : compiledFor(withOldSources(from, final.value.system, sources, false), target);
+  if (unbound?.ok === false) return impossible(unbound.diagnostics);
+  const sides = [beside.value, ...(unbound === null ? [] : [unbound.value]), final.value];
+  let before = underNewNames(start, beside.value.system);
+  const steps: MigrationStep[] = [];
+  for (const side of sides) {
+    const step = proved(before, side, (value) => value);
+    if (!step.ok) return step;
+    steps.push(step.value);
+    before = side;
+  }
+  return accepted({
     moved: wanted.map((consumer) => movedOf(from, beside.value, consumer, keys.get(consumer) ?? "")),
     gone,
-    beside: first.value,
+    sources,
     drained: drainedBefore(from, final.value),
-    last,
-  }));
+    steps,
+  });
 }
 
 /** The consumers that the new system does not have. Under another name of the system all queues are new. */
@@ -148,12 +172,6 @@ function movedIn(from: Deployed, to: Deployed): readonly string[] {
   return staying.filter((consumer) => fixed.has(null) || fixed.has(consumer));
 }
 
-/** A name beside those of a system. */
-export function freeKey({ consumers }: Pick<System, "consumers">, consumer: string, word = "before"): string {
-  const key = `${consumer}-${word}`;
-  return Object.hasOwn(consumers, key) ? freeKey({ consumers }, key, word) : key;
-}
-
 /** The new system, with another queue for each consumer that would else have its old one. */
 function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[]): System {
   const taken = new Set(from.parts.map(({ name }) => name));
@@ -162,8 +180,7 @@ function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[]):
     const isFree = workQueueOf(from, consumer) !== workQueueOf(to, consumer);
     if (!wanted.includes(consumer) || isFree) return [consumer, declared];
     const name = nameOfQueue(from.system, consumer, separator);
-    const [, base = name, generation = "1"] = /^(.*?)[.-](\d+)$/.exec(name) ?? [];
-    const queue = nextFree(`${base}${separator}`, Number(generation) + 1, taken);
+    const queue = nextGeneration(name, separator, taken);
     const { formerly: _, ...rest } = declared;
     return [consumer, { ...rest, queue }];
   });
@@ -174,11 +191,6 @@ function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[]):
 function nameOfQueue(system: System, consumer: string, separator: Separator): string {
   const alone = planAlone(system, consumer);
   return queueNames(alone, alone.consumers[0] ?? { consumer }, separator).work;
-}
-
-function nextFree(prefix: string, generation: number, taken: ReadonlySet<string>): string {
-  const name = `${prefix}${generation}`;
-  return taken.has(name) ? nextFree(prefix, generation + 1, taken) : name;
 }
 
 function contractOf({ compiled }: Deployed, consumer: string): AnyContract | undefined {
@@ -236,7 +248,8 @@ function movedOf(from: Deployed, beside: Deployed, consumer: string, before: str
 }
 
 function impossible(reasons: readonly Diagnostic[]): Checked<never> {
-  const problems = reasons.map(({ path, message, notes }) =>
+  const errors = reasons.filter(({ severity }) => severity === "error");
+  const problems = errors.map(({ path, message, notes }) =>
     diagnostic("RD306", {
       path,
       message: `no order of deployments makes this change: ${message}`,

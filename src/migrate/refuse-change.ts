@@ -108,14 +108,19 @@ function namesIn(
   return queueNames({ system, ...(names === undefined ? {} : { names }) }, { consumer, ...own }, separator);
 }
 
-/** Gives one diagnostic for each consumer, and one for all shared parts. */
-function partsThatDiffer(from: Deployed, to: Deployed): FixedPart[] {
+/** The parts that exist with other settings, each with the differences. */
+export function differingParts(from: Deployed, to: Deployed) {
   const before = new Map(from.parts.map((part) => [partKey(part), part]));
-  const differing = to.parts.flatMap((part) => {
+  return to.parts.flatMap((part) => {
     const old = before.get(partKey(part));
     const facts = old === undefined ? [] : [...passedOn(from, to, old), ...differencesOf(old, part)];
     return facts.length === 0 ? [] : [{ part, facts }];
   });
+}
+
+/** Gives one diagnostic for each consumer, and one for all shared parts. */
+function partsThatDiffer(from: Deployed, to: Deployed): FixedPart[] {
+  const differing = differingParts(from, to);
   return [...Map.groupBy(differing, ({ part }) => part.consumer)].map(([consumer, [first, ...others]]) => {
     const { part, facts } = first as (typeof differing)[number];
     const problem = diagnostic("RD302", {

@@ -5,14 +5,14 @@ import type { Deployed } from "./deployed.ts";
 import { type TakenSources, declaredNames, keyOfTaken, nameOfTaken, nameOnBroker } from "./taken-sources.ts";
 
 /** A source that a remaining consumer takes from, and that the new declaration lacks under this name. */
-interface Gone {
+export interface GoneSource {
   /** As `TakenSources` has it. */
   readonly source: string;
   readonly consumers: readonly string[];
 }
 
-/** Refuses a change that leaves out or renames a source that a remaining consumer takes from. */
-export function sourcesInUse(from: Deployed, to: Deployed, taken: TakenSources): Diagnostic[] {
+/** The sources that a change leaves out or renames although a remaining consumer takes from them. */
+export function goneSources(from: Deployed, to: Deployed, taken: TakenSources): readonly GoneSource[] {
   const { name, consumers } = to.system;
   const declared = declaredNames(to);
   const all = Object.hasOwn(taken, name) ? (taken[name] ?? {}) : {};
@@ -24,10 +24,15 @@ export function sourcesInUse(from: Deployed, to: Deployed, taken: TakenSources):
     const used = each.filter((source) => !declared.has(nameOfTaken(to, source)) && !isGivenUp(keyOfTaken(source)));
     return [[consumer, used] as const];
   });
-  const gone = [...new Set(own.flatMap(([, each]) => each))].map((source): Gone => ({
+  return [...new Set(own.flatMap(([, each]) => each))].map((source) => ({
     source,
     consumers: own.filter(([, each]) => each.includes(source)).map(([consumer]) => consumer),
   }));
+}
+
+/** Refuses a change that leaves out or renames a source that a remaining consumer takes from. */
+export function sourcesInUse(from: Deployed, to: Deployed, taken: TakenSources): Diagnostic[] {
+  const gone = goneSources(from, to, taken);
   const renamed = gone.flatMap(({ source, ...rest }) => {
     const key = keyOfTaken(source);
     return Object.hasOwn(to.system.sources, key) ? [{ ...rest, source, key, old: nameOfTaken(to, source) }] : [];
@@ -41,7 +46,7 @@ export function sourcesInUse(from: Deployed, to: Deployed, taken: TakenSources):
   ];
 }
 
-interface Renamed extends Gone {
+interface Renamed extends GoneSource {
   readonly key: string;
   /** The name that it has on the broker. */
   readonly old: string;
@@ -84,7 +89,7 @@ function nameKept(from: Deployed, to: Deployed, renamed: readonly Renamed[]): st
   return renamed.map(({ key, old }) => `${formatPath(["sources", key, "name"])}: ${JSON.stringify(old)}`).join(", ");
 }
 
-function leftOut(to: Deployed, { source, consumers }: Gone): Diagnostic {
+function leftOut(to: Deployed, { source, consumers }: GoneSource): Diagnostic {
   return diagnostic("RD303", {
     path: ["sources", keyOfTaken(source)],
     message: `${consumers.join(", ")} ${consumers.length === 1 ? "takes" : "take"} from the source ${source}, which is left out`,

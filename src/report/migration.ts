@@ -8,44 +8,67 @@ import { renderProofs } from "./verdicts.ts";
  *
  * @param files the declaration of each deployment
  */
-export function renderMigration(
-  { reasons, moved, gone, beside, drained, last }: Migration,
-  files: readonly string[],
-): string {
-  if (beside === null) return ["one deployment makes this change", ...provedOf(last), ""].join("\n");
-  const [first = "", second = ""] = files;
-  const longestMs = Math.max(0, ...[...moved, ...gone].map(({ longestDelayMs }) => longestDelayMs));
+export function renderMigration(migration: Migration, files: readonly string[]): string {
+  const { reasons, gone, steps } = migration;
+  const [first, ...others] = steps.map((step, index) => ({ step, file: visible(files[index] ?? "") }));
+  if (first === undefined) return "";
+  if (others.length === 0) return ["one deployment makes this change", ...provedOf(first.step), ""].join("\n");
+  const isDrained = migration.drained.length > 0;
   return [
     "No single deployment makes this change:",
     ...reasons.map((reason) => `   ${visible(reason)}`),
     ...gone.map(
       ({ consumer, queue }) => `   nothing would take the messages of ${visible(consumer)} from ${visible(queue)}`,
     ),
-    `1. Deploy ${visible(first)}, with this in the target: strategies: ${visible(strategiesOf(beside))}`,
+    `1. Deploy ${first.file}${strategiesOf(first.step)}`,
+    ...besideIn(migration),
+    ...provedOf(first.step),
+    ...gateOf(migration),
+    ...others.flatMap(({ step, file }, index) => [
+      `${index + 3}. ${index === 0 && isDrained ? "Stop the code that drains, and deploy" : "Deploy"} ${file}.`,
+      ...provedOf(step),
+    ]),
+    "",
+  ].join("\n");
+}
+
+function besideIn({ moved, gone, sources }: Migration): readonly string[] {
+  return [
     ...moved.map(
       ({ consumer, before, queue, newQueue }) =>
         `   ${visible(consumer)} gets the queue ${visible(newQueue ?? "")}. ${visible(before)} drains ${visible(queue ?? "")}, and gets no new messages.`,
     ),
     ...gone.map(({ consumer, queue }) => `   ${visible(consumer)} drains ${visible(queue)}, and gets no new messages.`),
+    ...sources.map(({ name, newName, consumers }) => {
+      const takers = `${visible(consumers.join(", "))} ${consumers.length === 1 ? "takes" : "take"}`;
+      return `   ${takers} from ${visible(name)}${newName === null ? "" : ` and ${visible(newName)}`}. Move the publishers of ${visible(name)}${newName === null ? "" : ` to ${visible(newName)}`}.`;
+    }),
     ...(moved.length === 0
       ? []
       : [
           "   Start the new code of each consumer, and the old code under the name that drains.",
           "   A message that is published while the bindings change can reach both queues, so it may be handled twice.",
         ]),
-    ...provedOf(beside),
-    `2. Wait until these queues are empty${longestMs === 0 ? "" : `, and have been for ${formatDurationMs(longestMs)}: a retry may be on its way`}:`,
-    ...drained.map((name) => `   ${visible(name)}`),
-    `3. Stop the code that drains, and deploy ${visible(second)}.`,
-    ...provedOf(last),
-    "",
-  ].join("\n");
+  ];
+}
+
+function gateOf({ moved, gone, sources, drained }: Migration): readonly string[] {
+  const longestMs = Math.max(0, ...[...moved, ...gone].map(({ longestDelayMs }) => longestDelayMs));
+  const lasting =
+    longestMs === 0 ? "" : `, and have been for ${formatDurationMs(longestMs)}: a retry may be on its way`;
+  const empty = drained.length === 0 ? [] : [`these queues are empty${lasting}`];
+  const left = sources.length === 0 ? [] : ["no program publishes to these sources any more"];
+  const names = [drained, sources.map(({ name }) => name)].filter((each) => each.length > 0);
+  return [...empty, ...left].flatMap((condition, index) => [
+    `${index === 0 ? "2. Wait" : "   Wait"} until ${condition}:`,
+    ...(names[index] ?? []).map((name) => `   ${visible(name)}`),
+  ]);
 }
 
 /** The old code keeps its strategy, and `auto` could choose another. */
 function strategiesOf({ target: { strategies = {} } }: MigrationStep): string {
   const named = Object.entries(strategies).map(([consumer, strategy]) => `${JSON.stringify(consumer)}: ${strategy}`);
-  return `{ ${named.join(", ")} }`;
+  return named.length === 0 ? "." : visible(`, with this in the target: strategies: { ${named.join(", ")} }`);
 }
 
 function provedOf({ verdicts, left }: MigrationStep): readonly string[] {

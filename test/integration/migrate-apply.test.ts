@@ -50,8 +50,9 @@ test.concurrent.each(inject("brokers"))(
     const before = readDeployed(checked(declaration({})), { broker: "rabbitmq", version: broker.version });
     const planned =
       before === null ? null : planMigration(before, checked(declaration(changeFor(broker))), before.target);
-    if (before === null || planned?.ok !== true || planned.value.beside === null) throw new Error("there is no plan");
-    const { system, target: between } = planned.value.beside;
+    if (before === null || planned?.ok !== true || planned.value.steps[0] === undefined)
+      throw new Error("there is no plan");
+    const { system, target: between } = planned.value.steps[0];
     const contracts = (readDeployed(system, between)?.compiled.contracts ?? []) as readonly Contract[];
     const contractOf = (consumer: string): Contract => contracts.find((each) => each.consumer === consumer) as Contract;
 

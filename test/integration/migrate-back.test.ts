@@ -36,8 +36,8 @@ test.concurrent.each(inject("brokers"))(
     const change = { queue: "invoices" };
     const before = readDeployed(checked(declaration({})), { broker: "rabbitmq", version: broker.version });
     const planned = before === null ? null : planMigration(before, checked(declaration(change)), before.target);
-    if (planned?.ok !== true || planned.value.beside === null) throw new Error("there is no plan");
-    const { system, target: between } = planned.value.beside;
+    if (planned?.ok !== true || planned.value.steps[0] === undefined) throw new Error("there is no plan");
+    const { system, target: between } = planned.value.steps[0];
     const contracts = (readDeployed(system, between)?.compiled.contracts ?? []) as readonly Contract[];
     const world = await produce(url, contracts);
     const started: Started[] = [];

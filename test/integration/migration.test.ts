@@ -8,7 +8,7 @@ import { modelledEngine, pulumiEngine } from "../support/change/engines.ts";
 import { fill } from "../support/change/live-change.ts";
 import type { Deployment } from "../support/change/registered.ts";
 import { until } from "../support/deployed-system.ts";
-import { checked, shopWith } from "../support/examples.ts";
+import { checked } from "../support/examples.ts";
 import { type Broker, createVhost } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { type Strategy, strategiesOn } from "../support/strategies.ts";
@@ -20,25 +20,33 @@ import { hasPulumiCli } from "../support/pulumi-cli.ts";
 /** `REDELIVER_MESSAGES=2000` takes about a quarter of an hour. */
 const perQueue = Number(process.env["REDELIVER_MESSAGES"] ?? 50);
 
-function systemOf(own: object): System {
-  return checked(
-    shopWith({
+function systemOf({ source = "orders", kind = "topic", ...own }: Change): System {
+  return checked({
+    name: "shop",
+    sources: { [source]: { kind } },
+    consumers: {
       billing: {
-        from: { orders: ["order.placed"] },
+        from: { [source]: ["order.placed"] },
         retry: { attempts: 4, backoff: { kind: "constant", delay: "1s" } },
         ...own,
       },
-      mail: { from: { orders: "all" }, retry: { attempts: 2, backoff: { kind: "constant", delay: "1s" } } },
-    }),
-  );
+      mail: {
+        from: { [source]: kind === "topic" ? "all" : ["order.placed"] },
+        retry: { attempts: 2, backoff: { kind: "constant", delay: "1s" } },
+      },
+    },
+  });
 }
+
+/** Settings of a consumer, and of the source. */
+type Change = { readonly source?: string; readonly kind?: string } & Readonly<Record<string, unknown>>;
 
 const jitter = { retry: { attempts: 4, backoff: { kind: "constant", delay: "1s", jitter: "20%" } } };
 
-type Row = readonly [change: string, before: object, after: object, from: Strategy | "auto", to: Strategy | "auto"];
+type Row = readonly [change: string, before: Change, after: Change, from: Strategy | "auto", to: Strategy | "auto"];
 
 /** A consumer has one protocol, and each strategy is for one. */
-const protocolOf = (strategy: Strategy): object => (strategy === "deferred" ? { protocol: "amqp-1.0" } : {});
+const protocolOf = (strategy: Strategy): Change => (strategy === "deferred" ? { protocol: "amqp-1.0" } : {});
 
 const rowsOn = ({ version }: Broker): readonly Row[] => {
   const strategies = strategiesOn(version);
@@ -50,6 +58,8 @@ const rowsOn = ({ version }: Broker): readonly Row[] => {
   return [
     ["another strategy, because jitter comes", {}, jitter, "auto", "auto"],
     ["another name for the work queue", {}, { queue: "invoices" }, "auto", "auto"],
+    ["a source of another kind", {}, { kind: "direct" }, "auto", "auto"],
+    ["another source, and another work queue", {}, { source: "sales", queue: "invoices" }, "auto", "auto"],
     ...pairs,
   ];
 };
@@ -72,9 +82,10 @@ describe.each(inject("brokers"))("on RabbitMQ $fullVersion", (broker) => {
       const wanted = { ...old?.target, strategies: { billing: to } } as Target;
       const planned = old === null ? null : planMigration(old, systemOf(then), wanted);
       if (planned?.ok !== true) throw new Error("there is no migration");
-      const { beside, last, moved } = planned.value;
+      const { steps, moved, sources } = planned.value;
+      const [beside, ...others] = steps;
       // Up to 3.12 there is no strategy that jitter would change.
-      if (beside === null) {
+      if (beside === undefined || others.length === 0) {
         expect([broker.version, then]).toEqual(["3.10", jitter]);
         return;
       }
@@ -87,14 +98,20 @@ describe.each(inject("brokers"))("on RabbitMQ $fullVersion", (broker) => {
       expect(await engine.up(as(beside), { skipPreview: true })).toBeNull();
       await waiting.publish(as(beside));
       expect(await waiting.unsettled(as(beside), [as(beside)])).toEqual([]);
-      const queue = moved[0]?.newQueue ?? "";
-      const path = `queues/${encodeURIComponent(vhost)}/${queue}`;
       const management = createManagement(broker.managementUrl);
-      const countOf = async () => (await management.get<{ readonly messages?: number }>(path)).messages;
-      // A quorum queue reports its count every five seconds, and each queue at times of its own.
-      await until(60_000, async () => (await countOf()) === perQueue);
-      await engine.unprotect();
-      expect(await engine.up(as(last), { skipPreview: true })).toBeNull();
+      for (const { newQueue } of moved) {
+        const path = `queues/${encodeURIComponent(vhost)}/${newQueue}`;
+        const countOf = async () => (await management.get<{ readonly messages?: number }>(path)).messages;
+        // A quorum queue reports its count every five seconds, and each queue at times of its own.
+        await until(60_000, async () => (await countOf()) === perQueue * (1 + sources.length));
+      }
+      for (const step of others) {
+        await engine.unprotect();
+        expect(await engine.up(as(step), { skipPreview: true })).toBeNull();
+        if (moved.length === 0) await waiting.publish(as(step));
+      }
+      const last = as(others.at(-1) ?? beside);
+      if (moved.length === 0) expect(await waiting.unsettled(last, [last])).toEqual([]);
       await waiting.dispose();
     } finally {
       await engine.dispose();

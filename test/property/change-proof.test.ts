@@ -83,8 +83,9 @@ test.each(Object.keys(sides))(
           ends.none += 1;
           return;
         }
-        const { beside, gone, drained } = planned.value;
-        if (!isRefused && beside === null) return;
+        const { gone, drained, steps } = planned.value;
+        const [beside] = steps;
+        if (!isRefused && steps.length === 1) return;
         ends.steps += 1;
         // Only a consumer that goes needs a step which nothing forbids to leave out.
         expect(isRefused || gone.length > 0).toBe(true);
@@ -93,7 +94,6 @@ test.each(Object.keys(sides))(
           expect(drained).toContain(queue);
           ends.gone += 1;
         }
-        const steps = [planned.value.beside, planned.value.last].flatMap((step) => step ?? []);
         let from = before;
         for (const { system, target } of steps) {
           // The declaration goes through a file.

@@ -28,10 +28,10 @@ test("the requests of a migration strand no message, and a run begins again anyw
       if (from === null || to === null) return;
       const planned = planMigration(from, to.system, to.target);
       if (!planned.ok) return;
-      const { beside, last } = planned.value;
+      const { steps } = planned.value;
       let before = from;
       let found = brokerOf(from.target).differ.deploymentOf(from.compiled) as Found;
-      for (const step of [beside, last]) {
+      for (const step of steps) {
         const after = step === null ? null : readDeployed(step.system, step.target);
         if (after === null) continue;
         counts.steps += 1;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { WatchedQueue } from "../../src/brokers/migrating.ts";
+import type { Watched } from "../../src/brokers/migrating.ts";
 import { type Gate, type Observed, isOpen, isQuiet, observe } from "../../src/migrate/gate.ts";
 
 const gate: Gate = {
@@ -8,21 +8,17 @@ const gate: Gate = {
   quietMs: 40_000,
   aloneMs: 10_000,
   waitsMs: new Map([["shop.attempt.2.30s", 30_000]]),
+  left: ["shop.orders"],
 };
 
-const queue = (name: string, own: Partial<WatchedQueue> = {}): WatchedQueue => {
-  return { name, messages: { ready: 0, dlx: 0 }, moved: "[]", connections: [], ...own };
+const queue = (name: string, own: Partial<Watched> = {}): Watched => {
+  return { kind: "queue", name, messages: { ready: 0, dlx: 0 }, moved: "[]", connections: [], ...own };
 };
 
 const empty = [queue("shop.billing"), queue("shop.attempt.2.30s")];
 
 /** Looks at the same queues for a time, every second. */
-function watched(
-  queues: readonly WatchedQueue[],
-  fromMs: number,
-  forMs: number,
-  before: Observed | null = null,
-): Observed {
+function watched(queues: readonly Watched[], fromMs: number, forMs: number, before: Observed | null = null): Observed {
   let observed = observe(gate, queues, before, fromMs);
   for (let atMs = fromMs; atMs <= fromMs + forMs; atMs += 1_000) observed = observe(gate, queues, observed, atMs);
   return observed;
@@ -69,4 +65,17 @@ test("a queue that the broker has not counted is in the way, and a queue that is
   expect(observe(gate, uncounted, null, 0).messages).toEqual([
     "the broker has not yet counted the messages in shop.billing",
   ]);
+});
+
+test("a message to a source that publishers leave begins the time anew, and is in the way", () => {
+  const source = (count: number) =>
+    ({ ...queue("shop.orders"), kind: "source", messages: {}, moved: `[["publish_in",${count}]]` }) as const;
+  const before = watched([...empty, source(1)], 0, 39_000);
+  expect(before.messages).toEqual([]);
+  const moved = observe(gate, [...empty, source(2)], before, 40_000);
+  expect(moved.messages).toEqual(["a program still publishes to shop.orders"]);
+  expect(isQuiet(gate, watched([...empty, source(2)], 41_000, 39_000, moved), 80_000)).toBe(false);
+  expect(isOpen(gate, watched([...empty, source(2)], 41_000, 40_000, moved), 81_000)).toBe(true);
+  // A queue may have the name of the source.
+  expect(observe(gate, [...empty, { ...queue("shop.orders"), moved: "[9]" }], before, 40_000).messages).toEqual([]);
 });

@@ -48,20 +48,12 @@ function onSqs(retry: string, handlerTimeout: string): DeclarationExample {
   return { kind: "declaration", format: "yaml", text, target: "sqs@eu-west-1", strategy: "visibility" };
 }
 
-/** A system whose source has another kind afterwards. */
-function sourceOf(...kinds: readonly [string, string]): ReturnType<typeof change> {
-  const [before, after] = kinds.map((kind): DeclarationExample => {
-    const text = [
-      "name: shop",
-      `sources: { orders: { kind: ${kind} } }`,
-      "consumers:",
-      "  billing:",
-      "    from: { orders: all }",
-      "    retry: { attempts: 5, backoff: { kind: constant, delay: 30s } }",
-      "",
-    ].join("\n");
-    return { kind: "declaration", format: "yaml", text, target: "rabbitmq@4.3", strategy: "staged" };
-  }) as [DeclarationExample, DeclarationExample];
+/** A system whose broker is another version afterwards. */
+function versions(...targets: readonly [string, string]): ReturnType<typeof change> {
+  const [before, after] = targets.map((target) => systemExample({}, { target, strategy: "waits" })) as [
+    DeclarationExample,
+    DeclarationExample,
+  ];
   return { kind: "change", before, after };
 }
 
@@ -121,7 +113,7 @@ export const changeExamples = {
     },
   },
   RD306: {
-    fires: { ...sourceOf("topic", "fanout"), by: "migrate" },
+    fires: { ...versions("rabbitmq@3.13", "rabbitmq@4.0"), by: "migrate" },
     quiet: { ...change({}, {}, ["staged", "waits"]), by: "migrate" },
   },
   RD307: {

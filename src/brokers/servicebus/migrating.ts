@@ -1,12 +1,12 @@
 import type { RequestBounds } from "../../foreign/request-budget.ts";
 import type { SdkReader } from "../broker.ts";
-import type { Migrating, WatchedQueue } from "../migrating.ts";
+import type { Migrating, Watched } from "../migrating.ts";
 import { auditor } from "./auditor.ts";
 import type { ServicebusCompiled } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
 
 /** Watches a migration that a deployment carries out. Nothing lists consumers. */
-export const migrating: Migrating<ServicebusCompiled, Deployment, SdkReader<readonly WatchedQueue[]>> = Object.freeze({
+export const migrating: Migrating<ServicebusCompiled, Deployment, SdkReader<readonly Watched[]>> = Object.freeze({
   // A queue that stays is no difference.
   deployedAfter: (_: ServicebusCompiled, after: ServicebusCompiled) => after,
   keepsSettings: false,

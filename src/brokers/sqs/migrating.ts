@@ -1,7 +1,7 @@
 import type { RequestBounds } from "../../foreign/request-budget.ts";
 import type { Checked } from "../../diagnostics/diagnostic.ts";
 import type { SdkReader } from "../broker.ts";
-import type { Migrating, WatchedQueue } from "../migrating.ts";
+import type { Migrating, Watched } from "../migrating.ts";
 import { auditor } from "./auditor.ts";
 import type { SqsCompiled } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
@@ -17,7 +17,7 @@ const states = {
  * Watches a migration that a deployment carries out. The counts may take a minute to show a change, and nothing lists
  * consumers. Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_GetQueueAttributes.html
  */
-export const migrating: Migrating<SqsCompiled, Deployment, SdkReader<readonly WatchedQueue[]>> = Object.freeze({
+export const migrating: Migrating<SqsCompiled, Deployment, SdkReader<readonly Watched[]>> = Object.freeze({
   // A queue that stays is no difference.
   deployedAfter: (_: SqsCompiled, after: SqsCompiled) => after,
   keepsSettings: false,
@@ -31,14 +31,20 @@ export const migrating: Migrating<SqsCompiled, Deployment, SdkReader<readonly Wa
   countsLagMs: 60_000,
 });
 
-function watchedIn({ regions }: Deployment): readonly WatchedQueue[] {
+function watchedIn({ regions }: Deployment): readonly Watched[] {
   return regions.flatMap(({ queues }) =>
     queues.map(({ name, attributes }) => {
       const counts = Object.entries(states).flatMap(([attribute, state]) => {
         const count = attributes[attribute];
         return count === undefined ? [] : [[state, Number(count)] as const];
       });
-      return { name, messages: Object.fromEntries(counts), moved: JSON.stringify(counts), connections: [] };
+      return {
+        kind: "queue",
+        name,
+        messages: Object.fromEntries(counts),
+        moved: JSON.stringify(counts),
+        connections: [],
+      };
     }),
   );
 }

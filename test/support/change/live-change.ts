@@ -13,8 +13,8 @@ type Compiled = CompiledSystem<"rabbitmq">;
 /** A virtual host where messages wait during a change of the deployment. */
 export interface Waiting {
   /**
-   * Publishes to every source. Each consumer of the first deployment must receive every message from then on, unless
-   * its queue only drains in the given one.
+   * Publishes to every source of the first deployment and of the given one. Each consumer of the first must receive
+   * every message from then on, if its queue takes from that source in the given one.
    */
   readonly publish: (now?: Deployment) => Promise<void>;
   /**
@@ -66,8 +66,8 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
   const into = (queue: string): string => `test.${queue}`;
   await channel.assertQueue(foreign, { durable: true, arguments: { "x-queue-type": "quorum" } });
   let foreignOwed = 0;
-  const sources = topology.exchanges.filter(({ role }) => role === "source");
-  for (const { name } of sources) await channel.bindQueue(foreign, name, "order.placed");
+  const foreignTo = new Set(topology.exchanges.flatMap(({ name, role }) => (role === "source" ? [name] : [])));
+  for (const name of foreignTo) await channel.bindQueue(foreign, name, "order.placed");
   for (const { name, role, consumer } of topology.queues) {
     if (role === "undeliverable") continue;
     if (consumer !== null) {
@@ -88,19 +88,17 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
   await channel.waitForConfirms();
 
   const publish = async (now = deployment): Promise<void> => {
-    const draining = new Set(
-      compiledOf(now).contracts.flatMap(({ workQueue, sources: [first] }) =>
-        first?.exchange === "" ? [workQueue] : [],
-      ),
-    );
-    for (const { name } of sources) {
+    const later = compiledOf(now);
+    const current = new Map(later.contracts.map(({ workQueue, sources: own }) => [workQueue, own]));
+    const inForce = later.topology.exchanges.flatMap(({ name, role }) => (role === "source" ? [name] : []));
+    for (const name of new Set([...foreignTo, ...inForce])) {
       const takers = contracts
-        .filter(
-          ({ workQueue, sources: own }) => !draining.has(workQueue) && own.some(({ exchange }) => exchange === name),
+        .filter(({ workQueue, sources: own }) =>
+          (current.get(workQueue) ?? own).some(({ exchange }) => exchange === name),
         )
         .map(({ consumer }) => consumer);
       for (let index = 0; index < perQueue; index++) send(name, "order.placed", index % 2 === 0, takers);
-      foreignOwed += perQueue;
+      if (foreignTo.has(name)) foreignOwed += perQueue;
     }
     await channel.waitForConfirms();
   };

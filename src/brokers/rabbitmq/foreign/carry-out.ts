@@ -2,7 +2,7 @@ import { accepted } from "../../../diagnostics/diagnostic.ts";
 import { type Entry, isEntry } from "../../../foreign/entries.ts";
 import { parseInnerJson } from "../../../foreign/parse-json.ts";
 import type { HttpReader } from "../../broker.ts";
-import type { ChangeRequest, Migrating, WatchedQueue } from "../../migrating.ts";
+import type { ChangeRequest, Migrating, Watched } from "../../migrating.ts";
 import { afterDeployment, nameOf } from "../compile/after-deployment.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
 import { type FoundBinding, bindingKey, different, namesIn } from "../compile/differences.ts";
@@ -11,7 +11,7 @@ import type { Deployment } from "./deployment.ts";
 import { unbind } from "./leftovers.ts";
 import { live } from "./live.ts";
 
-export const migrating: Migrating<RabbitmqCompiled, Deployment, HttpReader<readonly WatchedQueue[]>> = Object.freeze({
+export const migrating: Migrating<RabbitmqCompiled, Deployment, HttpReader<readonly Watched[]>> = Object.freeze({
   deployedAfter: (before: RabbitmqCompiled, after: RabbitmqCompiled) => ({
     ...after,
     topology: { ...after.topology, ...afterDeployment(before.topology, after.topology) },
@@ -26,6 +26,7 @@ export const migrating: Migrating<RabbitmqCompiled, Deployment, HttpReader<reado
       return [
         { name: "queues", path: `api/queues${below}?columns=name,${counted}` },
         { name: "consumers", path: `api/consumers${below}` },
+        { name: "exchanges", path: `api/exchanges${below}?columns=name,message_stats` },
       ];
     },
     read: (answers: ReadonlyMap<string, string>) => accepted(watchedIn(answers)),
@@ -128,26 +129,35 @@ function wayOf({ source, destination, routingKey }: FoundBinding): string {
 /** The parts of a count. A message that waits by delayed retry is in none of the first two. */
 const states = ["messages_ready", "messages_unacknowledged", "messages_delayed", "messages_dlx"] as const;
 
-function watchedIn(answers: ReadonlyMap<string, string>): readonly WatchedQueue[] {
+function watchedIn(answers: ReadonlyMap<string, string>): readonly Watched[] {
   const listOf = (name: string): readonly Entry[] => {
     const list = parseInnerJson(answers.get(name) ?? "");
     return Array.isArray(list) ? list.filter(isEntry) : [];
   };
   const consumers = Map.groupBy(listOf("consumers"), ({ queue }) => (isEntry(queue) ? String(queue["name"]) : ""));
-  return listOf("queues").map((queue) => {
+  const queues = listOf("queues").map((queue): Watched => {
     const name = String(queue["name"]);
-    const stats = isEntry(queue["message_stats"]) ? queue["message_stats"] : {};
     const counted = states.flatMap((state) => {
       const count = queue[state];
       return typeof count === "number" ? [[state.slice("messages_".length), count] as const] : [];
     });
     return {
+      kind: "queue",
       name,
       messages: Object.fromEntries(counted),
-      moved: JSON.stringify(Object.entries(stats).filter(([, count]) => typeof count === "number")),
+      moved: countsIn(queue),
       connections: (consumers.get(name) ?? []).map(({ channel_details: channel, consumer_tag: tag }) =>
         String((isEntry(channel) ? channel["connection_name"] : undefined) ?? tag),
       ),
     };
   });
+  const sources = listOf("exchanges").map((exchange): Watched => {
+    return { kind: "source", name: String(exchange["name"]), messages: {}, moved: countsIn(exchange), connections: [] };
+  });
+  return [...queues, ...sources];
+}
+
+/** All that the broker has counted. It leaves out the counts of an exchange that no message ever came to. */
+function countsIn({ message_stats: stats }: Entry): string {
+  return JSON.stringify(Object.entries(isEntry(stats) ? stats : {}).filter(([, count]) => typeof count === "number"));
 }

@@ -1,6 +1,6 @@
 import type { ServiceBusAdministrationClient } from "@azure/service-bus";
 
-import type { WatchedQueue } from "../../migrating.ts";
+import type { Watched } from "../../migrating.ts";
 import { destinationIn } from "../compile/fields.ts";
 
 /** The counts of a queue or subscription, and the queues that its messages go on to. */
@@ -24,7 +24,7 @@ interface Counted {
 export async function countMessages(
   administration: ServiceBusAdministrationClient,
   abortSignal: AbortSignal,
-): Promise<readonly WatchedQueue[]> {
+): Promise<readonly Watched[]> {
   const limits = { abortSignal };
   const entities: Counted[] = [];
   const settings = new Map<string, Pick<Counted, "forwardTo" | "forwardDeadLetteredMessagesTo">>();
@@ -51,6 +51,6 @@ export async function countMessages(
   return entities.map(({ name, activeMessageCount: active, scheduledMessageCount: scheduled = 0, ...each }) => {
     const later = { "in transfer": each.transferMessageCount, "not yet forwarded": coming.get(name) ?? 0 };
     const messages = { active, scheduled, ...later };
-    return { name, messages, moved: JSON.stringify(messages), connections: [] };
+    return { kind: "queue", name, messages, moved: JSON.stringify(messages), connections: [] };
   });
 }

@@ -1,0 +1,96 @@
+import { brokerOf } from "../brokers/index.ts";
+import type { Consumer, System } from "../declare/system.ts";
+import { sourceName } from "../plan/names.ts";
+import { type Deployed, partKey } from "./deployed.ts";
+import { freeKey, nextGeneration } from "./free-names.ts";
+import { differingParts } from "./refuse-change.ts";
+import { goneSources } from "./sources-in-use.ts";
+import { declaredNames, keyOfTaken, nameOfTaken, nameOnBroker, takenAfter } from "./taken-sources.ts";
+
+type Source = System["sources"][string];
+
+/** A source that its publishers leave, because its name or its settings cannot change in place. */
+export interface LeftSource {
+  /** Its key in the old declaration. */
+  readonly source: string;
+  /** Its key while its publishers leave it. */
+  readonly before: string;
+  /** Its name on the broker. */
+  readonly name: string;
+  /** The name on the broker of the source that takes its place under the same key. Null if there is none. */
+  readonly newName: string | null;
+  /** The consumers that take from it until its publishers have left. */
+  readonly consumers: readonly string[];
+}
+
+/** The sources of a deployed system that cannot become those of the new one in place. */
+export function sourcesLeft(from: Deployed, to: Deployed): readonly LeftSource[] {
+  const { sources, consumers } = to.system;
+  const takers = (source: string): readonly string[] =>
+    Object.entries(from.system.consumers)
+      .filter(([consumer, own]) => Object.hasOwn(own.from ?? {}, source) && Object.hasOwn(consumers, consumer))
+      .map(([consumer]) => consumer);
+  const fixed = new Set(differingParts(from, to).map(({ part }) => partKey(part)));
+  const isFixed = (name: string): boolean => ["exchange", "topic"].some((kind) => fixed.has(partKey({ kind, name })));
+  const changed = Object.keys(from.system.sources).flatMap((source) => {
+    const name = nameOnBroker(from, source);
+    const own = Object.hasOwn(sources, source) ? sources[source] : undefined;
+    // Nobody but its owner can give it another name.
+    if (own === undefined || own.owner === "other" || nameOnBroker(to, source) !== name || !isFixed(name)) return [];
+    const taken = new Set([...from.parts, ...to.parts].map((part) => part.name));
+    const newName = nextGeneration(name, brokerOf(to.target).separator, taken);
+    return [{ source, name, newName, consumers: takers(source) }];
+  });
+  const gone = goneSources(from, to, takenAfter({}, from)).map(({ source: text }) => {
+    const source = keyOfTaken(text);
+    const newName = Object.hasOwn(sources, source) ? nameOnBroker(to, source) : null;
+    return { source, name: nameOfTaken(to, text), newName, consumers: takers(source) };
+  });
+  return [...changed, ...gone].map((each) => {
+    const isFree = !Object.hasOwn(sources, each.source);
+    return { ...each, before: isFree ? each.source : freeKey(sources, each.source) };
+  });
+}
+
+/** The new system, with a new name for each source that would else have its old one. */
+export function withNewNames(to: Deployed, left: readonly LeftSource[]): System {
+  const declared = Object.entries(to.system.sources).map(([key, source]): readonly [string, Source] => {
+    const { newName = null } = left.find((each) => each.source === key) ?? {};
+    return [key, newName === null || newName === nameOnBroker(to, key) ? source : { ...source, name: newName }];
+  });
+  return { ...to.system, sources: Object.fromEntries(declared) };
+}
+
+/** A system with the sources that publishers leave beside it. Consumers that stay take from these, too, or no longer. */
+export function withOldSources(from: Deployed, system: System, left: readonly LeftSource[], areTaken: boolean): System {
+  const { separator } = brokerOf(from.target);
+  const old = left.map(({ source, before }): readonly [string, Source] => {
+    const declared = from.system.sources[source] as Source;
+    const named = (side: System, key: string) =>
+      sourceName({ ...side, system: side.name, sources: { [key]: declared } }, key, separator);
+    const name = named(from.system, source);
+    return [before, named(system, before) === name ? declared : { ...declared, name }];
+  });
+  const takes = (consumer: string): Consumer["from"] =>
+    Object.fromEntries(
+      left
+        .filter(({ consumers }) => areTaken && consumers.includes(consumer))
+        .map(({ source, before }) => [before, from.system.consumers[consumer]?.from?.[source] ?? "all"]),
+    );
+  const consumers = Object.entries(system.consumers).map(([key, own]): readonly [string, Consumer] => {
+    const more = takes(key);
+    return [key, Object.keys(more ?? {}).length === 0 ? own : { ...own, from: { ...own.from, ...more } }];
+  });
+  return {
+    ...system,
+    sources: { ...system.sources, ...Object.fromEntries(old) },
+    consumers: Object.fromEntries(consumers),
+  };
+}
+
+/** The names of the sources that consumers take from in a step, and that the last one does not have. */
+export function sourcesUntil(step: Deployed, last: Deployed): readonly string[] {
+  const declared = declaredNames(last);
+  const taken = new Set(Object.values(step.system.consumers).flatMap(({ from = {} }) => Object.keys(from)));
+  return [...taken].map((key) => nameOnBroker(step, key)).filter((name) => !declared.has(name));
+}
