@@ -6,6 +6,7 @@ import { factsOf } from "../migrate/lock.ts";
 import { planMigration } from "../migrate/plan-migration.ts";
 import { type ProvedChange, proveChange } from "../migrate/prove-change.ts";
 import { refuseChange } from "../migrate/refuse-change.ts";
+import { nameOfSystem } from "../plan/plan.ts";
 import { type ForTarget, type ProvedFile, exitCodeOf, loadPlan, proveLoaded } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { deployedInState, isState } from "./deployed-in-state.ts";
@@ -54,7 +55,7 @@ export async function checkChange(
   options: FromOptions,
 ): Promise<CheckedChange | RefusedChange | null> {
   const place = options.from === undefined ? lockPlaceOf(options.target) : { file: options.from };
-  const before = await deployedBefore(to.system.name, options);
+  const before = await deployedBefore(nameOfSystem(to.system), options);
   if (before === null || place === null) return null;
   return "ok" in before ? before : changeFrom(before, to, { file, locate: to.locate }, place);
 }

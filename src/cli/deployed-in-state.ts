@@ -15,14 +15,18 @@ export function isState(text: string): boolean {
   }
 }
 
-/** The system that a component of the stack deployed. The component has the declaration and the target as inputs. */
+/**
+ * The system that a component of the stack deployed. The component has the declaration and the target as inputs.
+ *
+ * @param system its name on the broker
+ */
 export function deployedInState(text: string, system: string, fromTarget?: string): Checked<Deployed> {
   const read = readPulumiState(text);
   if (!read.ok) return read;
   const components = read.value
     .filter(({ type }) => /^redeliver:\w+:RetryTopology$/.test(type))
     .flatMap(({ inputs: { declaration, target } = {} }) => {
-      const name = isEntry(declaration) ? declaration["name"] : null;
+      const name = isEntry(declaration) ? (declaration["formerly"] ?? declaration["name"]) : null;
       return typeof name === "string" ? [{ name, declaration, target }] : [];
     });
   const [own, ...more] = components.filter(({ name }) => name === system);

@@ -7,6 +7,7 @@ import type { Checked } from "../diagnostics/diagnostic.ts";
 import type { Deployed } from "../migrate/deployed.ts";
 import { type Kept, keepStrategies } from "../migrate/keep-strategies.ts";
 import { type Lock, lockedIn, readLock } from "../migrate/lock.ts";
+import { nameOfSystem } from "../plan/plan.ts";
 import { environmentIn, loadTarget } from "./load-target.ts";
 import { readText } from "./read-text.ts";
 import { writeWhole } from "./write-file.ts";
@@ -56,8 +57,8 @@ export function targetFor(
   if (!target.ok || !planned.ok || place === null || lock === null) return target;
   const { system } = planned.value;
   // An environment may lend its target to another declaration.
-  if (lock.ok && lock.value.system !== system.name) return target;
-  const deployed = lock.ok ? lockedIn(lock.value, place.environment, system.name) : lock;
+  if (lock.ok && lock.value.system !== nameOfSystem(system)) return target;
+  const deployed = lock.ok ? lockedIn(lock.value, place.environment, nameOfSystem(system)) : lock;
   if (deployed.ok)
     return deployed.value === null ? target : { ...target, ...keepStrategies(deployed.value, system, target.value) };
   const region = { line: 1, column: 1 };

@@ -3,6 +3,7 @@ import type { Checked } from "../diagnostics/diagnostic.ts";
 import { findDeployed } from "../migrate/find-deployed.ts";
 import { againstBroker, driftDiagnostics, judgeDrift, otherDiagnostics } from "../migrate/judge-drift.ts";
 import { goingIn, lockWith, refuseSecond } from "../migrate/lock.ts";
+import { nameOfSystem } from "../plan/plan.ts";
 import { fileOf, sourcesIn } from "./audit-source.ts";
 import { changeFrom } from "./check-change.ts";
 import { type ForTarget, compileFile, loadPlan } from "./commands.ts";
@@ -42,7 +43,7 @@ export async function lockCommand(file: string, options: LockOptions): Promise<n
     const going = old?.ok === true ? goingIn(old.value, environment) : null;
     const second = going?.ok === true && going.value !== null ? refuseSecond(going.value, null) : null;
     if (second?.ok === false) return refuse(second.diagnostics, options, { file: place.file }, exitCodes.refused);
-    const before = readLocked(place, proved.system.name);
+    const before = readLocked(place, nameOfSystem(proved.system));
     if (before?.ok === false) return refuse(before.diagnostics, options, { file: place.file }, exitCodes.refused);
     const deployed = before?.value ?? null;
     const change = deployed === null ? null : changeFrom(deployed, proved, { file, locate: proved.locate }, place);

@@ -20,6 +20,7 @@ import {
 } from "../migrate/lock.ts";
 import { planBack } from "../migrate/plan-back.ts";
 import { type Migration, planMigration } from "../migrate/plan-migration.ts";
+import { nameOfSystem } from "../plan/plan.ts";
 import { sourcesIn } from "./audit-source.ts";
 import { compilePlan, loadPlan } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -84,7 +85,7 @@ async function begin(asked: Omit<Run, "from" | "going">): Promise<End> {
   const { file, environment } = place;
   const lock = loadLock(file);
   if (lock?.ok === false) return lock;
-  const deployed = lock === null ? null : lockedIn(lock.value, environment, wanted.system.name);
+  const deployed = lock === null ? null : lockedIn(lock.value, environment, nameOfSystem(wanted.system));
   if (deployed?.ok === false) return deployed;
   const from = deployed?.value ?? null;
   if (lock === null || from === null)

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 
 import { planMigration } from "../migrate/plan-migration.ts";
+import { nameOfSystem } from "../plan/plan.ts";
 import { type FromOptions, deployedBefore } from "./check-change.ts";
 import { exitCodeOf, loadPlan } from "./commands.ts";
 import { targetFor } from "./lock-file.ts";
@@ -32,7 +33,7 @@ export async function migrateCommand(file: string, options: MigrateOptions): Pro
     return refuse(planned.diagnostics, answer, { file, locate: planned.locate }, exitCodeOf(planned.diagnostics));
   const target = targetFor(planned, options.target, options.strategy);
   if (!target.ok) return refuse(target.diagnostics, answer, {}, exitCodes.usage);
-  const before = await deployedBefore(planned.value.system.name, options);
+  const before = await deployedBefore(nameOfSystem(planned.value.system), options);
   if (before === null)
     return usage("name the deployed declaration with --from, or an environment that has a lock with --env", answer);
   if ("ok" in before) return refuse(before.diagnostics, answer, before.about, before.exitCode);

@@ -18,7 +18,7 @@ interface Named {
  * tell it from the others of its kind.
  */
 export function nameRules(input: unknown): Diagnostic[] {
-  const { name, names, sources, consumers } = recordOf(input);
+  const { name, formerly, names, sources, consumers } = recordOf(input);
   const keysOf = (value: unknown, ...path: readonly PathSegment[]): readonly Named[] =>
     Object.keys(recordOf(value)).map((key) => ({ path: [...path, key], name: key }));
   const ownSources = keysOf(sources, "sources");
@@ -44,7 +44,9 @@ export function nameRules(input: unknown): Diagnostic[] {
     physicalIn("consumers", consumers, "queue"),
     physicalIn("consumers", consumers, "formerly"),
     templates,
-    textsIn([name], []).map((each) => ({ ...each, path: ["name"] })),
+    ...Object.entries({ name, formerly }).map(([key, value]) =>
+      textsIn([value], []).map((each) => ({ ...each, path: [key] })),
+    ),
     ownSources,
     keysOf(consumers, "consumers"),
   ];

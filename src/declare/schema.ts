@@ -163,6 +163,11 @@ export const systemSchema: z.ZodType<SystemOutput> = z.strictObject({
     "The system's name. It begins every resource's name that the declaration does not give itself.",
     "shop",
   ),
+  formerly: about(
+    name.optional(),
+    "The name that the system had when it was first deployed. Everything on the broker keeps the names that come from it, so no message is left behind when you rename the system here. The default is the present name.",
+    "store",
+  ),
   names: about(names.optional(), "Templates for names on the broker. The defaults begin with the system's name.", {
     queue: "q-{consumer}",
   }),
@@ -193,6 +198,7 @@ export type SourceOutput = z.output<typeof source>;
 /** A system from the schema, with defaults filled in. */
 export interface SystemOutput {
   name: string;
+  formerly?: string | undefined;
   names?: z.output<typeof names> | undefined;
   sources: Record<string, SourceOutput>;
   consumers: Record<string, ConsumerOutput>;

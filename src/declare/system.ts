@@ -224,6 +224,11 @@ export type ConsumerInput<Source extends string = string> =
 export interface SystemInput<Source extends string = string, Consumer extends string = string> {
   /** The system's name. It begins every resource's name that the declaration does not give itself. */
   readonly name: string;
+  /**
+   * The name that the system had when it was first deployed. Everything on the broker keeps the names that come from it,
+   * so no message is left behind when you rename the system here. The default is the present name.
+   */
+  readonly formerly?: string | undefined;
   /** Templates for names on the broker. The defaults begin with the system's name. */
   readonly names?: NamesInput | undefined;
   /**
@@ -260,6 +265,8 @@ export interface Consumer {
 export interface System<Name extends string = string> {
   /** It begins every resource's name that the declaration does not give itself. */
   readonly name: string;
+  /** Its first name, if it has been renamed. Names on the broker come from that one. */
+  readonly formerly?: string | undefined;
   /** The templates for names on the broker, if the declaration has any. */
   readonly names?: NamesInput | undefined;
   /** The entities that producers publish to, by their names in the declaration. */

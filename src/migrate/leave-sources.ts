@@ -1,6 +1,7 @@
 import { brokerOf } from "../brokers/index.ts";
 import type { Consumer, System } from "../declare/system.ts";
 import { sourceName } from "../plan/names.ts";
+import { nameOfSystem } from "../plan/plan.ts";
 import { type Deployed, partKey } from "./deployed.ts";
 import { freeKey, nextGeneration } from "./free-names.ts";
 import { differingParts } from "./refuse-change.ts";
@@ -67,7 +68,7 @@ export function withOldSources(from: Deployed, system: System, left: readonly Le
   const old = left.map(({ source, before }): readonly [string, Source] => {
     const declared = from.system.sources[source] as Source;
     const named = (side: System, key: string) =>
-      sourceName({ ...side, system: side.name, sources: { [key]: declared } }, key, separator);
+      sourceName({ ...side, system: nameOfSystem(side), sources: { [key]: declared } }, key, separator);
     const name = named(from.system, source);
     return [before, named(system, before) === name ? declared : { ...declared, name }];
   });

@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { CompiledSystem } from "../brokers/index.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import { type Checked, accepted, refusedFor } from "../diagnostics/diagnostic.ts";
+import { nameOfSystem } from "../plan/plan.ts";
 import { type Changed, type Deployed, readDeployed } from "./deployed.ts";
 
 /** A declaration with its target, and a digest of the compiler's output. */
@@ -81,7 +82,8 @@ export function lockWith(
   asked?: string,
 ): Checked<Lock> {
   const { system, compiled } = changed;
-  if (lock !== null && lock.system !== system.name) return ofAnother(lock, system.name);
+  const named = nameOfSystem(system);
+  if (lock !== null && lock.system !== named) return ofAnother(lock, named);
   const contracts: readonly AnyContract[] = compiled.contracts;
   const consumers = contracts.map(({ consumer, strategy, workQueue, deadQueue }) => {
     const queues = [workQueue, deadQueue].filter((queue) => queue !== null);
@@ -92,10 +94,14 @@ export function lockWith(
   const added = { redeliver, compiled: digest, consumers: Object.fromEntries(consumers), ...rest, ...migrated };
   const environments = { ...lock?.environments, [name]: added };
   const sorted = Object.entries(environments).toSorted(([left], [right]) => (left < right ? -1 : 1));
-  return accepted({ lock: 1, system: system.name, environments: Object.fromEntries(sorted) });
+  return accepted({ lock: 1, system: named, environments: Object.fromEntries(sorted) });
 }
 
-/** The deployed system of an environment. Null if the lock has none. */
+/**
+ * The deployed system of an environment. Null if the lock has none.
+ *
+ * @param system its name on the broker
+ */
 export function lockedIn(lock: Lock, name: string, system: string): Checked<Deployed | null> {
   if (lock.system !== system) return ofAnother(lock, system);
   const locked = Object.hasOwn(lock.environments, name) ? lock.environments[name] : undefined;
@@ -189,7 +195,7 @@ export function askedOf({ system, target }: Pick<Changed, "system" | "target">):
 function ofAnother(lock: Lock, system: string): Checked<never> {
   return refused(
     `the lock is that of the system ${JSON.stringify(lock.system)}, and the declaration is ${JSON.stringify(system)}`,
-    "give each system a folder with a project file and a lock of its own",
+    `if you renamed the system, write formerly: ${JSON.stringify(lock.system)}; otherwise give each system a folder with a project file and a lock of its own`,
   );
 }
 

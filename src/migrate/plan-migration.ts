@@ -4,7 +4,7 @@ import type { Consumer, System } from "../declare/system.ts";
 import { checkSystem } from "../declare/check.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import { type Checked, type Diagnostic, accepted, diagnostic } from "../diagnostics/diagnostic.ts";
-import { plan } from "../plan/plan.ts";
+import { nameOfSystem, plan } from "../plan/plan.ts";
 import { type Separator, queueNames } from "../plan/names.ts";
 import { type Deployed, deployedOf, partsBeside, underNewNames } from "./deployed.ts";
 import { planAlone, withStrategies } from "./keep-strategies.ts";
@@ -122,8 +122,8 @@ function inSteps(
 }
 
 /** The consumers that the new system does not have. Under another name of the system all queues are new. */
-function goneIn(from: Deployed, { name, consumers }: System): Migration["gone"] {
-  if (from.system.name !== name) return [];
+function goneIn(from: Deployed, { consumers, ...system }: System): Migration["gone"] {
+  if (nameOfSystem(from.system) !== nameOfSystem(system)) return [];
   return (from.compiled.contracts as readonly AnyContract[]).flatMap(({ consumer, workQueue: queue }) => {
     if (queue === null || Object.hasOwn(consumers, consumer)) return [];
     return [{ consumer, queue, longestDelayMs: longestDelayOf(from, [queue]) }];

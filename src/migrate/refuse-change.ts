@@ -7,6 +7,7 @@ import { objectionsTo } from "./keep-strategies.ts";
 import { sourcesInUse } from "./sources-in-use.ts";
 import { type TakenSources, takenAfter } from "./taken-sources.ts";
 import { type Separator, pathOfQueue, queueNames } from "../plan/names.ts";
+import { nameOfSystem } from "../plan/plan.ts";
 import type { System } from "../declare/system.ts";
 import { wordOf } from "../diagnostics/word-of.ts";
 
@@ -52,7 +53,7 @@ function queuesReplaced(from: Deployed, to: Deployed): FixedPart[] {
     if (old === undefined || old.workQueue === null) return [];
     const isDead = old.workQueue === now.workQueue;
     // Under another name every queue is new, and the old ones stay as they are. A fixed name is no other one.
-    if (!isDead && from.system.name !== to.system.name) return [];
+    if (!isDead && isAnother(from, to)) return [];
     const [was, would] = isDead ? [old.deadQueue, now.deadQueue] : [old.workQueue, now.workQueue];
     if (was === would) return [];
     const { consumer } = now;
@@ -77,6 +78,10 @@ interface QueueCause {
   readonly isName: boolean;
 }
 
+function isAnother(from: Deployed, to: Deployed): boolean {
+  return nameOfSystem(from.system) !== nameOfSystem(to.system);
+}
+
 function causeOf({ system: before }: Deployed, to: Deployed, consumer: string, isDead: boolean): QueueCause {
   const { system: after, target } = to;
   const own = ["consumers", consumer];
@@ -99,13 +104,17 @@ function pathOfName({ names, consumers }: System, consumer: string, isDead: bool
 
 /** The names that the declaration decides. A broker may add a suffix. */
 function namesIn(
-  { name: system, names, consumers }: System,
+  { names, consumers, ...system }: System,
   consumer: string,
   separator: Separator,
 ): ReturnType<typeof queueNames> {
   const { queue, formerly } = consumers[consumer] ?? {};
   const own = { ...(queue === undefined ? {} : { queue }), ...(formerly === undefined ? {} : { formerly }) };
-  return queueNames({ system, ...(names === undefined ? {} : { names }) }, { consumer, ...own }, separator);
+  return queueNames(
+    { system: nameOfSystem(system), ...(names === undefined ? {} : { names }) },
+    { consumer, ...own },
+    separator,
+  );
 }
 
 /** The parts that exist with other settings, each with the differences. */
@@ -138,7 +147,7 @@ function partsThatDiffer(from: Deployed, to: Deployed): FixedPart[] {
 
 /** A queue may have a name without the system's. Messages that wait in it would come back by the old system's ways. */
 function passedOn(from: Deployed, to: Deployed, { holds }: DeployedPart): string[] {
-  const [old, now] = [from.system.name, to.system.name];
+  const [old, now] = [from, to].map(({ system }) => nameOfSystem(system));
   return old === now || holds === null ? [] : [`its system is ${valueOf(old)} and would be ${valueOf(now)}`];
 }
 
@@ -189,8 +198,8 @@ function pathOfShared(from: Deployed, to: Deployed): readonly string[] {
 
 function helpOf(from: Deployed, to: Deployed, consumer: string | null): string {
   const old = strategyOf(from, consumer);
-  if (from.system.name !== to.system.name)
-    return "keep the name of the system, or give the new one's queue another name";
+  if (isAnother(from, to))
+    return "keep the name of the system, with formerly if you rename it, or give the new one's queue another name";
   if (from.compiled.target !== to.compiled.target)
     return `keep the target ${from.compiled.target} until these are empty, or deploy the system under another name beside this one`;
   if (consumer !== null && old !== null && old !== strategyOf(to, consumer))

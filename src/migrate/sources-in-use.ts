@@ -1,6 +1,7 @@
 import { brokerOf } from "../brokers/index.ts";
 import { type Diagnostic, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { pathOfSource, sourceName } from "../plan/names.ts";
+import { nameOfSystem } from "../plan/plan.ts";
 import type { Deployed } from "./deployed.ts";
 import { type TakenSources, declaredNames, keyOfTaken, nameOfTaken, nameOnBroker } from "./taken-sources.ts";
 
@@ -13,7 +14,8 @@ export interface GoneSource {
 
 /** The sources that a change leaves out or renames although a remaining consumer takes from them. */
 export function goneSources(from: Deployed, to: Deployed, taken: TakenSources): readonly GoneSource[] {
-  const { name, consumers } = to.system;
+  const { consumers } = to.system;
+  const name = nameOfSystem(to.system);
   const declared = declaredNames(to);
   const all = Object.hasOwn(taken, name) ? (taken[name] ?? {}) : {};
   const own = Object.entries(all).flatMap(([consumer, each]) => {
@@ -69,9 +71,9 @@ function renamedIn(from: Deployed, to: Deployed, renamed: readonly Renamed[]): D
 
 /** True if both declarations give the source this name, so that only the broker's suffix for order can differ. */
 function hasSameName(from: Deployed, to: Deployed, key: string): boolean {
-  const [was, would] = [from, to].map(({ system: { name: system, sources, names } }) =>
+  const [was, would] = [from, to].map(({ system: { sources, names, ...own } }) =>
     Object.hasOwn(sources, key)
-      ? sourceName({ system, sources, ...(names && { names }) }, key, brokerOf(to.target).separator)
+      ? sourceName({ system: nameOfSystem(own), sources, ...(names && { names }) }, key, brokerOf(to.target).separator)
       : null,
   );
   return was !== null && was === would;
@@ -80,7 +82,8 @@ function hasSameName(from: Deployed, to: Deployed, key: string): boolean {
 /** The edit that keeps the names. Only RabbitMQ takes a name for a single source, so a template comes first. */
 function nameKept(from: Deployed, to: Deployed, renamed: readonly Renamed[]): string {
   const { separator } = brokerOf(to.target);
-  const { name: system, sources } = to.system;
+  const { sources } = to.system;
+  const system = nameOfSystem(to.system);
   const template = from.system.names?.source ?? `{system}${separator}{source}`;
   const gives = ({ key, old }: Renamed): boolean =>
     sources[key]?.name === undefined &&

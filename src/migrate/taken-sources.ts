@@ -1,5 +1,6 @@
 import { brokerOf } from "../brokers/index.ts";
 import { sourceName } from "../plan/names.ts";
+import { nameOfSystem } from "../plan/plan.ts";
 import type { Deployed } from "./deployed.ts";
 
 type Side = Pick<Deployed, "system" | "target" | "parts">;
@@ -18,7 +19,8 @@ export type TakenSources = Readonly<Record<string, Readonly<Record<string, reado
  * @param before the sources in all earlier declarations
  */
 export function takenAfter(before: TakenSources, side: Side): TakenSources {
-  const { name, consumers } = side.system;
+  const { consumers } = side.system;
+  const name = nameOfSystem(side.system);
   const declared = declaredNames(side);
   const taken: Record<string, readonly string[]> = { ...(Object.hasOwn(before, name) ? before[name] : {}) };
   for (const [consumer, { from = {}, formerly = consumer }] of Object.entries(consumers)) {
@@ -36,9 +38,10 @@ export function declaredNames(side: Side): ReadonlySet<string> {
 
 /** The name of a declared source on the broker, which may add a suffix. */
 export function nameOnBroker({ system, target, parts }: Side, key: string): string {
-  const { name, sources, names } = system;
+  const { sources, names } = system;
+  const named = { system: nameOfSystem(system), sources, ...(names && { names }) };
   const own = parts.find(({ source }) => source === key);
-  return own?.name ?? sourceName({ system: name, sources, ...(names && { names }) }, key, brokerOf(target).separator);
+  return own?.name ?? sourceName(named, key, brokerOf(target).separator);
 }
 
 function takenName(side: Side, key: string): string {
@@ -56,7 +59,7 @@ export function nameOfTaken(side: Side, taken: string): string {
 }
 
 function defaultName({ system, target }: Pick<Side, "system" | "target">, key: string): string {
-  return `${system.name}${brokerOf(target).separator}${key}`;
+  return `${nameOfSystem(system)}${brokerOf(target).separator}${key}`;
 }
 
 /** Reads the entries of a component's output that have this form. */

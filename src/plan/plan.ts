@@ -68,7 +68,7 @@ export interface RetryPlan {
 
 /** The meaning of a whole declaration on any broker. */
 export interface Plan {
-  /** The name of the system. */
+  /** The name of the system on the broker. */
   readonly system: string;
   /** By their names in the declaration. */
   readonly sources: System["sources"];
@@ -89,7 +89,7 @@ export interface Plan {
  */
 export function plan(system: System): Plan {
   return Object.freeze({
-    system: system.name,
+    system: nameOfSystem(system),
     sources: system.sources,
     ...(system.names === undefined ? {} : { names: system.names }),
     consumers: Object.freeze(
@@ -97,6 +97,11 @@ export function plan(system: System): Plan {
     ),
     ...(system.limits === undefined ? {} : { limits: system.limits }),
   });
+}
+
+/** The name of a system on the broker. */
+export function nameOfSystem({ name, formerly }: Pick<System, "name" | "formerly">): string {
+  return formerly ?? name;
 }
 
 function planConsumer(consumer: string, declared: Consumer): ConsumerPlan {

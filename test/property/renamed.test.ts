@@ -21,12 +21,18 @@ const cases: readonly (readonly [
 
 const renamedKey = (key: string): string => `now-${key}`;
 
+/** The system and each consumer have another name. */
 function withNewNames(system: SystemInput): SystemInput {
   const consumers = Object.entries(system.consumers).map(([key, each]) => [
     renamedKey(key),
     { formerly: key, ...each },
   ]);
-  return { ...system, consumers: Object.fromEntries(consumers) as SystemInput["consumers"] };
+  return {
+    formerly: system.name,
+    ...system,
+    name: renamedKey(system.name),
+    consumers: Object.fromEntries(consumers) as SystemInput["consumers"],
+  };
 }
 
 /** The topology under the old names of its consumers. */
@@ -36,21 +42,24 @@ function underOldNames({ compiled }: Deployed): unknown {
   );
 }
 
-test.for(cases)("a renamed consumer keeps everything on %s, and no message notices", ([, anySystemOf, anyTargetOf]) => {
-  fc.assert(
-    fc.property(anySystemOf, anyTargetOf, (input, target) => {
-      const from = readDeployed(input, target);
-      fc.pre(from !== null);
-      const now = brokerOf(from.target).targetUnder(from.target, renamedKey);
-      const to = readDeployed(withNewNames(input), now);
-      if (to === null) throw new Error("the renamed system does not compile");
-      expect(underOldNames(to)).toEqual(JSON.parse(JSON.stringify(from.compiled.topology)));
-      const kept = { inputs: { declaration: from.system, target: from.target }, outputs: {} };
-      expect(compareChange(kept, to)).toMatchObject({ problems: [], warnings: [], left: [] });
-    }),
-    { numRuns: 20, maxSkipsPerRun: 1_000 },
-  );
-});
+test.for(cases)(
+  "a renamed system with renamed consumers keeps everything on %s, and no message notices",
+  ([, anySystemOf, anyTargetOf]) => {
+    fc.assert(
+      fc.property(anySystemOf, anyTargetOf, (input, target) => {
+        const from = readDeployed(input, target);
+        fc.pre(from !== null);
+        const now = brokerOf(from.target).targetUnder(from.target, renamedKey);
+        const to = readDeployed(withNewNames(input), now);
+        if (to === null) throw new Error("the renamed system does not compile");
+        expect(underOldNames(to)).toEqual(JSON.parse(JSON.stringify(from.compiled.topology)));
+        const kept = { inputs: { declaration: from.system, target: from.target }, outputs: {} };
+        expect(compareChange(kept, to)).toMatchObject({ problems: [], warnings: [], left: [] });
+      }),
+      { numRuns: 20, maxSkipsPerRun: 1_000 },
+    );
+  },
+);
 
 const billing = {
   from: { orders: "all" },
@@ -83,6 +92,21 @@ test("renamed twice, it keeps the first name; and without its former name it lea
   const once = deployed({ invoices: { ...billing, formerly: "billing" } });
   expect(changed(once, deployed({ receipts: { ...billing, formerly: "billing" } }))).toMatchObject({ left: [] });
   expect(changed(once, deployed({ receipts: billing }))?.left.map(({ name }) => name)).toContain("shop.billing");
+});
+
+test("a renamed system can change like any other, and without its former name it leaves its queues behind", () => {
+  const from = deployed({ billing });
+  const named = (own: object): Deployed => {
+    const found = readDeployed({ ...shop, ...own, consumers: { billing } } as SystemInput, target);
+    if (found === null) throw new Error("it does not compile");
+    return found;
+  };
+  expect(changed(from, named({ name: "store", formerly: "shop" }))).toMatchObject({ problems: [], left: [] });
+  expect(changed(from, named({ name: "store" }))?.left.map(({ name }) => name)).toContain("shop.billing");
+  const other = { name: "store", formerly: "shop", sources: { orders: { kind: "direct" } } };
+  const direct = { ...billing, from: { orders: ["order.placed"] } };
+  const to = readDeployed({ ...other, consumers: { billing: direct } } as SystemInput, target);
+  expect(to === null ? [] : changed(from, to)?.problems.map(({ code }) => code)).toEqual(["RD302"]);
 });
 
 test("two consumers with one former name clash", () => {

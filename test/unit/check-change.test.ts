@@ -54,6 +54,9 @@ test("the state of a stack has the deployed declaration and its target", async (
   const inFile = await check(...staged, "--from", "five.yaml");
   const { code, out, error } = await check(...staged, "--from", "state.json");
   expect([code, error, out]).toEqual([0, "", inFile.out.replace("change from five.yaml", "change from state.json")]);
+  const renamed = { ...declaration, name: "store", formerly: "shop" };
+  writeFileSync(join(folder, "state.json"), state({ declaration: renamed, target }));
+  expect(await check(...staged, "--from", "state.json")).toMatchObject({ code: 0, error: "" });
   writeFileSync(join(folder, "marked.JSON"), `\uFEFF${state({ declaration, target })}`);
   expect((await check(...staged, "--from", "marked.JSON")).out).toContain("change from marked.JSON\n");
   const refusals = [

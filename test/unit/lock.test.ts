@@ -61,14 +61,14 @@ test("a change that no deployment makes is refused, and the lock stays as it was
   copyFileSync(shop, old);
   const from = ["--target", "rabbitmq@4.3", "--strategy", "native", "--from", old, "--from-target", "rabbitmq@4.0"];
   const fromFile = await redeliver("check", shop, ...from);
-  writeFileSync(shop, readFileSync(shop, "utf8").replace("kind: topic", "kind: fanout"));
+  configure("{ target: { broker: rabbitmq, version: '3.13', strategy: waits } }");
   const [ofLock, steps] = [await redeliver("check", "--env", "prod"), await redeliver("migrate", "--env", "prod")];
   for (const said of [fromFile, ofLock]) {
     expect(said.error).toContain("error[RD302]");
     expect(said.error).not.toContain("redeliver migrate");
   }
   expect(steps).toMatchObject({ code: 1 });
-  copyFileSync(old, shop);
+  configure("{ target: { broker: rabbitmq, version: '4.3', strategy: native } }");
   expect(readFileSync(lock, "utf8")).toBe(before);
   expect(await redeliver("lock", "--env", "prod", "--replace")).toMatchObject({ code: 0 });
   expect((await redeliver("check", "--env", "prod")).out).toContain("none: this is deployed");
@@ -140,6 +140,9 @@ test("the lock of another system is refused, and so is a lock without an environ
   declare(5, "market");
   expect((await redeliver("check", "--env", "prod")).error).toContain('the lock is that of the system "shop"');
   expect(await redeliver("lock", "--env", "prod", "--replace")).toMatchObject({ code: 1 });
+  const shop = join(folder, "shop.yaml");
+  writeFileSync(shop, `formerly: shop\n${readFileSync(shop, "utf8")}`);
+  expect((await redeliver("check", "--env", "prod")).out).toContain("none: this is deployed");
   const said = await runCommand(["lock", join(folder, "shop.yaml"), "--target", "rabbitmq@4.3"]);
   expect(said).toMatchObject({ code: 2 });
   expect(said.error).toContain("a lock belongs to an environment of a project file");
