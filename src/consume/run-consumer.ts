@@ -104,7 +104,8 @@ export async function runConsumer(input: {
       throw adapter.refusal?.(opening.connection, cause) ?? cause;
     })
     .finally(() => signal.removeEventListener("abort", giveUp));
-  report(engine, { kind: "started" });
+  const { strategy, workQueue, attempts } = opening.contract;
+  report(engine, { kind: "started", strategy, workQueue, attempts: attempts.length });
   let stopped: Promise<void> | null = null;
   const stopOnce: Running["stop"] = (within) => {
     signal.removeEventListener("abort", stopNow);

@@ -65,6 +65,7 @@ describe.each(cases)("the comparison of bindings: $name", { concurrent: true }, 
     });
     expect(codes).toEqual([]);
     expect(events.map(({ kind }) => kind)).toEqual(["started", "stopping", "stopped"]);
+    expect(events[0]).toMatchObject({ strategy, workQueue: "shop.billing", attempts: 3 });
   });
 
   test("a work queue without a binding is refused", async () => {

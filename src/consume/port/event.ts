@@ -2,7 +2,17 @@ import type { OutcomeName } from "../../contract/contract.ts";
 
 /** An event for a log. It holds nothing from the body of a message. */
 export type ConsumeEvent =
-  | { readonly kind: "started" | "reconnected" | "resumed" | "stopping" | "stopped" }
+  | { readonly kind: "reconnected" | "resumed" | "stopping" | "stopped" }
+  /** The consumer takes messages by this contract. During a change, instances with another one may be at work. */
+  | {
+      readonly kind: "started";
+      /** The strategy of the target, or the one that `auto` chose. */
+      readonly strategy: string;
+      /** Null if the instance has a queue of its own. */
+      readonly workQueue: string | null;
+      /** The most attempts of a message. */
+      readonly attempts: number;
+    }
   /** A deployed resource could not be compared with the compiled one. */
   | {
       readonly kind: "not-compared";
