@@ -10,6 +10,7 @@ import { renderPolicyIndex, renderPolicyPage } from "./policy-page.ts";
 import type { Rule } from "../src/policy/rules.ts";
 import { rules } from "../src/policy/rules.ts";
 import { renderBreaker } from "./breaker-page.ts";
+import { renderChanges } from "./changes-table.ts";
 import { renderCosts } from "./costs-page.ts";
 import { renderDeclaration } from "./declaration-page.ts";
 import { renderPermissions } from "./permissions-page.ts";
@@ -36,6 +37,7 @@ export const generatedFiles: readonly GeneratedFile[] = [
   { file: "docs/servicebus-claims.md", text: renderServicebusClaims },
   { file: "docs/permissions.md", text: renderPermissions },
   { file: "docs/breaker.md", text: renderBreaker },
+  { file: "docs/changes.md", text: renderChanges },
   { file: "docs/costs.md", text: renderCosts },
   ...pictures,
   { file: "docs/policies/README.md", text: () => renderPolicyIndex(rules) },
