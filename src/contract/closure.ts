@@ -37,6 +37,13 @@ function indexTopology<Queue extends Named, Topic extends Named, Subscription ex
   };
 }
 
+/** One contract on a topology, and the contract of instances that may be at work beside it. It may be the same one. */
+type ProvedSide<Contract, Queue, Topic, Subscription> = readonly [
+  index: TopologyIndex<Queue, Topic, Subscription>,
+  contract: Contract,
+  beside: Contract,
+];
+
 /** A system of a broker with topics and subscriptions. */
 export interface CloudSystem<Contract, Queue, Topic, Subscription> {
   readonly topology: Closure<Queue, Topic, Subscription>;
@@ -58,19 +65,20 @@ export function cloudSubjects<
 >(
   keyOf: (subscription: Subscription) => string,
   of: {
-    readonly shape: (index: TopologyIndex<Queue, Topic, Subscription>, contract: Contract) => string;
-    readonly model: (index: TopologyIndex<Queue, Topic, Subscription>, contract: Contract) => Model<State>;
+    readonly shape: (...side: ProvedSide<Contract, Queue, Topic, Subscription>) => string;
+    readonly model: (...side: ProvedSide<Contract, Queue, Topic, Subscription>) => Model<State>;
   },
 ) {
   type System = CloudSystem<Contract, Queue, Topic, Subscription>;
-  const subjectOn = (index: TopologyIndex<Queue, Topic, Subscription>, contract: Contract): Subject<State> => ({
+  type Side = ProvedSide<Contract, Queue, Topic, Subscription>;
+  const subjectOn = (...[index, contract, beside]: Side): Subject<State> => ({
     consumer: contract.consumer,
-    shape: () => of.shape(index, contract),
-    model: () => of.model(index, contract),
+    shape: () => of.shape(index, contract, beside),
+    model: () => of.model(index, contract, beside),
   });
   const subjectsOf = ({ topology, contracts }: System): readonly Subject<State>[] => {
     const index = indexTopology(topology);
-    return contracts.map((contract) => subjectOn(index, contract));
+    return contracts.map((contract) => subjectOn(index, contract, contract));
   };
   /**
    * The consumers that are declared before and after a change, for a proof with messages in every place. First there is
@@ -94,8 +102,8 @@ export function cloudSubjects<
       if (before === undefined || before.workQueue !== after.workQueue) return [];
       return [
         subjectOfPhases(after.consumer, [
-          { name: "before", subjects: [subjectOn(old, before)] },
-          { name: "after the deployment", subjects: [subjectOn(both, before), subjectOn(both, after)] },
+          { name: "before", subjects: [subjectOn(old, before, before)] },
+          { name: "after the deployment", subjects: [subjectOn(both, before, after), subjectOn(both, after, before)] },
         ]),
       ];
     });

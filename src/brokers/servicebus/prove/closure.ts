@@ -10,11 +10,13 @@ export type Closure = closure.Closure<ServicebusQueue, ServicebusTopic, Serviceb
 
 /**
  * Finds everything that messages of one consumer can reach. It follows the forwarding of subscriptions and queues and
- * the sends of the consumer.
+ * the sends of the consumer and of an instance by the
+ * other contract.
  */
-export function closureOf(index: TopologyIndex, contract: Contract): Closure {
+export function closureOf(index: TopologyIndex, contract: Contract, beside: Contract): Closure {
   const subscriptions = index.byConsumer.get(contract.consumer) ?? [];
-  const sent = operationsIn<Operation>(contract).flatMap((each) => ("queue" in each ? [each.queue] : []));
+  const operations = [contract, beside].flatMap((each) => operationsIn<Operation>(each));
+  const sent = operations.flatMap((each) => ("queue" in each ? [each.queue] : []));
   const forwarded = subscriptions.flatMap(leadsTo);
   const topics = new Set([
     ...contract.sources.map(({ entity }) => entity.name),

@@ -14,8 +14,8 @@ import { shapeOf } from "./shape.ts";
 
 /** Each consumer is proved by itself. Every tier treats a message alike. */
 export const { subjectsOf, changesOf } = cloudSubjects(subscriptionPath, {
-  shape: (index: TopologyIndex, contract: Contract) => {
-    const closure = closureOf(index, contract);
+  shape: (index: TopologyIndex, contract: Contract, beside: Contract) => {
+    const closure = closureOf(index, contract, beside);
     return shapeOf(closure, contract, entranceOf(semanticsOf(closure), closure, contract));
   },
   model: modelOf,
@@ -31,8 +31,8 @@ interface Context {
 }
 
 /** Builds the explorer's model of one consumer, from its contract and the semantics of Service Bus. */
-function modelOf(index: TopologyIndex, contract: Contract): Model<ModelState> {
-  const closure = closureOf(index, contract);
+function modelOf(index: TopologyIndex, contract: Contract, beside: Contract): Model<ModelState> {
+  const closure = closureOf(index, contract, beside);
   const semantics = semanticsOf(closure);
   const lockMs = workEntity(closure, contract)?.lockDurationMs ?? 0;
   const context: Context = { semantics, contract, closure, lockMs };

@@ -9,11 +9,12 @@ export type Closure = closure.Closure<SqsQueue, SnsTopic, SnsSubscription>;
 
 /**
  * Finds everything that messages of one consumer can reach. It follows subscriptions, redrive policies and the sends of
- * the consumer.
+ * the consumer and of an instance by the other contract.
  */
-export function closureOf(index: TopologyIndex, contract: Contract): Closure {
+export function closureOf(index: TopologyIndex, contract: Contract, beside: Contract): Closure {
   const subscriptions = index.byConsumer.get(contract.consumer) ?? [];
-  const sent = operationsIn<Operation>(contract).flatMap((each) => ("queue" in each ? [each.queue] : []));
+  const operations = [contract, beside].flatMap((each) => operationsIn<Operation>(each));
+  const sent = operations.flatMap((each) => ("queue" in each ? [each.queue] : []));
   const delivered = subscriptions.flatMap(({ queue, deadQueue }) => [queue, deadQueue]);
   const topics = new Set([...topicSources(contract), ...subscriptions].map(({ topic }) => topic));
   return {

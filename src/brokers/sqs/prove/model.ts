@@ -12,8 +12,8 @@ import { shapeOf } from "./shape.ts";
 
 /** Each consumer is proved by itself. SQS is the same in every region. */
 export const { subjectsOf, changesOf } = cloudSubjects(({ topic, queue }: SnsSubscription) => `${topic} ${queue}`, {
-  shape: (index: TopologyIndex, contract: Contract) => {
-    const closure = closureOf(index, contract);
+  shape: (index: TopologyIndex, contract: Contract, beside: Contract) => {
+    const closure = closureOf(index, contract, beside);
     return shapeOf(closure, contract, entranceOf(semanticsOf(closure), closure, contract));
   },
   model: modelOf,
@@ -31,8 +31,8 @@ interface Context {
  * Builds the explorer's model of one consumer. The contract says how its code acts, and the semantics say how SQS
  * reacts. A consumer receives visible messages. Only retention counts the time that it is away before that.
  */
-function modelOf(index: TopologyIndex, contract: Contract): Model<MessageState> {
-  const closure = closureOf(index, contract);
+function modelOf(index: TopologyIndex, contract: Contract, beside: Contract): Model<MessageState> {
+  const closure = closureOf(index, contract, beside);
   const semantics = semanticsOf(closure);
   const handling = handlingOf(index.queues.get(contract.workQueue), contract);
   const context: Context = { semantics, contract, closure, handling };
