@@ -43,7 +43,7 @@ export function unknownOption(path: Path, noun: string, name: string, known: rea
   return diagnostic("RD221", {
     path,
     message: `${JSON.stringify(name)} is no ${noun}`,
-    notes: [`there are ${known.join(", ")}`],
+    notes: known.length === 0 ? [] : [`there are ${known.join(", ")}`],
     help: nearest(name, known) ?? "remove it",
   });
 }

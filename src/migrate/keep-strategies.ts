@@ -23,9 +23,16 @@ export function keepStrategies(old: Deployed, system: System, target: Target): K
   if (!compiled.ok) return none;
   const contracts: readonly AnyContract[] = underNewNames(old, system).compiled.contracts;
   const deployed = new Map(contracts.map(({ consumer, strategy }) => [consumer, strategy]));
-  const kept = compiled.value.contracts.flatMap(({ consumer, strategy }: AnyContract) => {
+  const kept = compiled.value.contracts.flatMap(({ consumer, strategy, workQueue }: AnyContract) => {
     const was = deployed.get(consumer);
-    if (was === undefined || was === strategy || withOwnStrategy(target, consumer).strategy !== "auto") return [];
+    // A queue of each instance has no strategy.
+    if (
+      workQueue === null ||
+      was === undefined ||
+      was === strategy ||
+      withOwnStrategy(target, consumer).strategy !== "auto"
+    )
+      return [];
     return objectionsTo(was, { system, target }, consumer).length === 0 ? [[consumer, was] as const] : [];
   });
   const named = withStrategies(target, kept);

@@ -36,7 +36,7 @@ function besideIn({ moved, gone, sources }: Migration): readonly string[] {
   return [
     ...moved.map(
       ({ consumer, before, queue, newQueue }) =>
-        `   ${visible(consumer)} gets the queue ${visible(newQueue ?? "")}. ${visible(before)} drains ${visible(queue ?? "")}, and gets no new messages.`,
+        `   ${visible(consumer)} gets ${newQueue === null ? "a queue of each instance" : `the queue ${visible(newQueue)}`}. ${visible(before)} drains ${visible(queue ?? "")}, and gets no new messages.`,
     ),
     ...gone.map(({ consumer, queue }) => `   ${visible(consumer)} drains ${visible(queue)}, and gets no new messages.`),
     ...sources.map(({ name, newName, consumers }) => {

@@ -135,6 +135,17 @@ test.each([
   expect(readFileSync(lock, "utf8")).toBe(edited);
 });
 
+test("a consumer whose instances get queues of their own keeps no strategy", async () => {
+  await redeliver("lock", "--env", "prod");
+  configure("{ target: rabbitmq@4.3 }");
+  const shop = join(folder, "shop.yaml");
+  writeFileSync(shop, readFileSync(shop, "utf8").replace(/retry: .*$/m, "delivery: every-instance } }"));
+  const said = await redeliver("migrate", "--env", "prod");
+  expect(said).toMatchObject({ code: 0, error: "" });
+  expect(said.out).toContain('strategies: { "billing-before": staged }');
+  expect(said.out).toContain("billing gets a queue of each instance. billing-before drains shop.billing");
+});
+
 test("the lock of another system is refused, and so is a lock without an environment", async () => {
   await redeliver("lock", "--env", "prod");
   declare(5, "market");
