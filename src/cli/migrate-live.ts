@@ -107,10 +107,7 @@ async function begin(asked: Omit<Run, "from" | "going">): Promise<End> {
   const migration = planMigration(from, wanted.system, wanted.target);
   if (!migration.ok) return second?.ok === false ? second : migration;
   const { warnings, steps } = stepsOf(migration.value);
-  const weaker: Refusal | null =
-    warnings.length === 0 || asked.options.acceptWeaker === true
-      ? null
-      : { diagnostics: warnings.map(toAgree), of: "declaration" };
+  const weaker = notAgreed(warnings, asked.options);
   if (going === null && weaker !== null) return weaker;
   const fresh = { asked: askedOf(wanted), phase: 0, since: new Date().toISOString(), steps };
   const seen = await look({ ...asked, from, going: going ?? fresh });
@@ -123,8 +120,11 @@ async function begin(asked: Omit<Run, "from" | "going">): Promise<End> {
   return goOn({ ...asked, from, going: fresh });
 }
 
-function toAgree(warning: Diagnostic): Diagnostic {
-  return { ...warning, help: `${warning.help ?? ""}, with --accept-weaker` };
+/** Refuses steps whose weaker promises nobody has agreed to. */
+function notAgreed(warnings: readonly Diagnostic[], { acceptWeaker }: MigrateOptions): Refusal | null {
+  if (warnings.length === 0 || acceptWeaker === true) return null;
+  const diagnostics = warnings.map((each) => ({ ...each, help: `${each.help ?? ""}, with --accept-weaker` }));
+  return { diagnostics, of: "declaration" };
 }
 
 function stepsOf({ steps: planned }: Migration) {
@@ -151,10 +151,12 @@ async function goBack(
   }
   const way = planBack(from, present, last);
   if (!way.ok) return way;
-  const unfinished = await deployStep({ ...asked, going });
-  if (unfinished !== null) return unfinished;
   const { start, migration } = way.value;
   const { warnings, steps } = stepsOf(migration);
+  const weaker = notAgreed(warnings, options);
+  if (weaker !== null) return weaker;
+  const unfinished = await deployStep({ ...asked, going });
+  if (unfinished !== null) return unfinished;
   if (warnings.length > 0 && options.json !== true) say(warnings, {});
   const turned = { asked: askedOf(from), phase: 0, since: new Date().toISOString(), steps, back: true } as const;
   const now = lockWith(lock, place.environment, start, ownVersion());

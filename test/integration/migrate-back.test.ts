@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import amqplib from "amqplib";
 import { expect, inject, test } from "vitest";
 
 import type { Contract } from "../../src/index.ts";
@@ -11,6 +12,8 @@ import { type Started, decide, killApply, produce } from "../support/change/carr
 import { seeded } from "../support/dead-journal.ts";
 import { drive } from "../support/drive.ts";
 import { checked } from "../support/examples.ts";
+import type { Broker } from "../support/live.ts";
+import { strategiesOn } from "../support/strategies.ts";
 
 // A migration on a live broker begins, is killed half-way, and goes back by `migrate --back --apply`, which is killed
 // again and again. Messages wait in the old queue and in the new one, and a producer publishes throughout. Then every
@@ -95,3 +98,39 @@ test.concurrent.each(inject("brokers"))(
     }
   },
 );
+
+// Under `deferred` a consumer by the old contract may wait too long for an attempt that only the new one has.
+test("a way back that weakens a promise begins only with a word of consent", { timeout: 300_000 }, async (context) => {
+  const broker = inject("brokers").find(({ version }) => strategiesOn(version).includes("deferred")) as Broker;
+  const own = (attempts: number, queue: object) => ({
+    protocol: "amqp-1.0",
+    retry: { attempts, backoff: { kind: "constant", delay: "1s" } },
+    ...queue,
+  });
+  const both = ({ attempts = 4, ...queue }: { readonly attempts?: number }) => ({
+    name: "shop",
+    sources: {},
+    consumers: { billing: own(attempts, {}), mail: own(2, queue) },
+  });
+  const { url, lock, declare, redeliver, remove } = await stageMigration(broker, both);
+  context.onTestFinished(remove);
+  const connection = await amqplib.connect(url);
+  context.onTestFinished(async () => connection.close());
+  const channel = await connection.createConfirmChannel();
+  channel.sendToQueue("shop.mail", Buffer.from("a mail"), { persistent: true });
+  await channel.waitForConfirms();
+  declare({ attempts: 3, queue: "mails" });
+  const said = await redeliver("migrate", "--apply");
+  expect(said, said.error).toMatchObject({ code: 3 });
+  const before = readFileSync(lock, "utf8");
+  const refused = await redeliver("migrate", "--apply", "--back");
+  expect([refused.code, refused.out]).toEqual([1, ""]);
+  expect(refused.error).toMatch(/^warning\[RD304\]: after the failure of attempt/);
+  expect(refused.error).toContain(", with --accept-weaker");
+  expect(readFileSync(lock, "utf8")).toBe(before);
+  for (let code = 3; code === 3;)
+    ({ code } = await redeliver("migrate", "--apply", "--back", "--accept-weaker", "--wait", "1m"));
+  expect(await channel.checkQueue("shop.mail")).toMatchObject({ messageCount: 1 });
+  declare({});
+  expect(await redeliver("migrate", "--apply")).toMatchObject({ code: 0, out: expect.stringContaining("nothing to") });
+});
