@@ -29,7 +29,7 @@ export function renderChanges(): string {
     "The functions of `check --from` and `migrate` fill these tables. In their system `billing` makes four attempts, 10 s apart, and `mail` makes two. Each change is computed under each strategy. A strategy in brackets is the deployed one; without brackets it is true of all that can have the change. `auto` keeps it where it can, as with a lock. [Changing a deployed system](changing.md) says what a table cannot know.",
     [
       "- **How:** `2 steps` are those of `migrate`, with the reason that it is not one deployment. `and back` means that `--back` works from each. What is refused, `migrate` refuses as well ([RD306](diagnostics/rd306.md)).",
-      "- **Proof:** the visited states, the most attempts of a message, and each promise that does not hold for messages that wait ([RD304](diagnostics/rd304.md)).",
+      "- **Proof:** the visited states, the most attempts of a message, and each promise that does not hold for messages that wait ([RD304](diagnostics/rd304.md), [RD308](diagnostics/rd308.md)).",
       "- **Stays:** the uses of the queues that stay. Only `staged`, `waits` and `ttl-tier` have queues for waiting. Pulumi refuses a deployment that leaves a *work* or *dead* queue, until you run `pulumi state unprotect`.",
       "- **Live tests** are files in `test/integration`, each with its case. A change without a number has none. `test/property/change-proof.test.ts` proves random changes on all three brokers.",
     ].join("\n"),
@@ -182,7 +182,7 @@ function resultOf(old: Deployed, next: Deployed): Result {
     steps.length > 1 || direct === null || codes.length > 0 ? steps : [{ ...direct, left: leftBehind(from, next) }];
   const verdicts = made.flatMap((each) => each.verdicts);
   const weaker = verdicts.flatMap((verdict) => verdict.weaker.map(({ property }): string => property));
-  const isKeptShorter = made.flatMap(({ warnings }) => warnings).length > weaker.length;
+  const isKeptShorter = made.some(({ warnings }) => warnings.some(({ code }) => code === "RD308"));
   const left = new Set(made.flatMap((each) => each.left.map(({ name }) => name)));
   const staying = old.parts.filter(({ name, holds }) => holds !== null && left.has(name));
   return {

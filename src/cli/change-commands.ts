@@ -25,7 +25,7 @@ export function addChangeCommands(program: Command, finish: (exitCode: number) =
     )
     .addOption(new Option("--apply", "also make each step's changes on the running broker").conflicts("next"))
     .option("--back", "with --next or --apply: go back to the declaration before the migration in progress")
-    .option("--accept-weaker", "with --next or --apply: agree to the promises that RD304 says do not hold meanwhile")
+    .option("--accept-weaker", "with --next or --apply: agree to what RD304 and RD308 warn of")
     .option("--publishers-moved", "with --next or --apply: say that no program publishes to the old sources any more")
     .addOption(
       new Option("--wait <duration>", "with --next or --apply: wait this long for queues to empty").argParser(duration),

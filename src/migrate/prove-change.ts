@@ -22,7 +22,7 @@ export function proveChange(from: Deployed, to: Deployed) {
     verdicts,
     /** The losses that the proof found (RD305). The change must not be made. One violation of a consumer refuses it. */
     problems: verdicts.flatMap(({ unsafe }) => unsafe.slice(0, 1).map(problemOf)),
-    /** The promises that do not hold for messages that wait during the change (RD304), or that are deleted earlier. */
+    /** The promises that do not hold for messages that wait during the change (RD304), and the messages that are deleted earlier (RD308). */
     warnings: [...verdicts.flatMap(({ weaker }) => weaker.map(warningOf)), ...keptShorter(from, to)],
   };
 }
@@ -35,7 +35,7 @@ function keptShorter(from: Deployed, to: Deployed): Diagnostic[] {
     if (keepsMs === undefined || oldMs <= keepsMs) return [];
     const declared = Object.entries(to.system.consumers).find(([key]) => key === consumer)?.[1].deadLetter?.retain;
     const [now, was] = [formatDurationMs(keepsMs), formatDurationMs(oldMs)];
-    return diagnostic("RD304", {
+    return diagnostic("RD308", {
       path: ["consumers", consumer ?? "", ...(declared === undefined ? [] : ["deadLetter", "retain"])],
       message: `the ${kind} ${name} would keep messages for ${now}; it keeps them for ${was}`,
       notes: [`${brokerOf(to.target).title} deletes a waiting message that is older than ${now}`],

@@ -125,10 +125,10 @@ test("a queue of SQS that deletes messages earlier is a warning, and one that ke
   const warned = (from: Deployed, to: Deployed): readonly string[] =>
     proveChange(from, to).warnings.map(({ code, path, message }) => `${code} ${path}: ${message}`);
   expect(warned(day, ten)).toEqual([
-    "RD304 consumers.billing.deadLetter.retain: the queue shop-billing would keep messages for 4d; it keeps them for 13d",
+    "RD308 consumers.billing.deadLetter.retain: the queue shop-billing would keep messages for 4d; it keeps them for 13d",
   ]);
   expect(warned(day, none)).toEqual([
-    "RD304 consumers.billing: the queue shop-billing would keep messages for 4d; it keeps them for 13d",
+    "RD308 consumers.billing: the queue shop-billing would keep messages for 4d; it keeps them for 13d",
   ]);
   expect([...warned(ten, day), ...warned(ten, ten)]).toEqual([]);
 });

@@ -32,8 +32,8 @@ const salesAlone: DeclarationExample = {
   text: twoSources("{ sales: [order.placed] }").text.replace("orders: { kind: topic }, ", ""),
 };
 
-/** A system on SQS whose work queue keeps messages for one day. */
-function onSqs(retry: string, handlerTimeout: string): DeclarationExample {
+/** A system on SQS. Its work queue keeps messages for the rest of 14 days. */
+function onSqs(retry: string, handlerTimeout: string, retain = "13d"): DeclarationExample {
   const text = [
     "name: shop",
     "sources: { orders: { kind: topic } }",
@@ -42,7 +42,7 @@ function onSqs(retry: string, handlerTimeout: string): DeclarationExample {
     "    from: { orders: [order.placed] }",
     `    retry: { ${retry} }`,
     `    handlerTimeout: ${handlerTimeout}`,
-    "    deadLetter: { retain: 13d }",
+    `    deadLetter: { retain: ${retain} }`,
     "",
   ].join("\n");
   return { kind: "declaration", format: "yaml", text, target: "sqs@eu-west-1", strategy: "visibility" };
@@ -115,6 +115,18 @@ export const changeExamples = {
   RD306: {
     fires: { ...versions("rabbitmq@3.13", "rabbitmq@4.0"), by: "migrate" },
     quiet: { ...change({}, {}, ["staged", "waits"]), by: "migrate" },
+  },
+  RD308: {
+    fires: {
+      kind: "change",
+      before: onSqs("attempts: 3, backoff: { kind: constant, delay: 1s }", "10s", "1d"),
+      after: onSqs("attempts: 3, backoff: { kind: constant, delay: 1s }", "10s", "10d"),
+    },
+    quiet: {
+      kind: "change",
+      before: onSqs("attempts: 3, backoff: { kind: constant, delay: 1s }", "10s", "10d"),
+      after: onSqs("attempts: 3, backoff: { kind: constant, delay: 1s }", "10s", "1d"),
+    },
   },
   RD307: {
     fires: {
