@@ -44,18 +44,19 @@ export function declareFound(found: FoundSystem, name: string, separator: string
   const isFirst = (one: FoundConsumer): boolean => all.find((each) => keyOf(each) === keyOf(one)) === one;
   const consumers = all.filter(isFirst);
   const shared = sharedDeadQueues(consumers);
+  const byDefault = `{queue}${separator}dead`;
   const dead = deadTemplate(
     consumers.filter((each) => !shared.has(each.dead?.value ?? "")),
-    keyOf,
-    `{queue}${separator}dead`,
+    byDefault,
     new Set(found.queues),
   );
   const names = {
     ...(isPrefixed ? {} : { queue: "{consumer}" }),
-    ...(dead.template === null ? {} : { dead: dead.template }),
+    ...(dead === byDefault ? {} : { dead }),
   };
   const sources = sourceKeys([...consumers.flatMap((each) => each.sources), ...found.unusedSources], prefix);
-  const written = consumers.map((each) => consumerFrom(each, keyOf(each), sources));
+  const ownDead = ownDeadQueues(consumers, shared, dead);
+  const written = consumers.map((each) => consumerFrom(each, keyOf(each), sources, ownDead.get(each)));
   const options = targetOptions({ ...found, consumers }, keyOf);
   const foreign = [...sources]
     .filter(([, { source }]) => !source.isOwn && source.isForeign !== true)
@@ -71,7 +72,7 @@ export function declareFound(found: FoundSystem, name: string, separator: string
     },
     comments: [
       ...(isPrefixed ? [] : [{ path: ["names", "queue"], text: "the work queues keep their names" }]),
-      ...(dead.template === null ? [] : [{ path: ["names", "dead"], text: "the dead queues keep their names" }]),
+      ...(dead === byDefault ? [] : [{ path: ["names", "dead"], text: "the dead queues keep their names" }]),
       ...[...sources.values()].map(({ key, source }) => ({ path: ["sources", key], text: source.from })),
       ...written.flatMap(({ comments }) => comments),
     ],
@@ -84,7 +85,6 @@ export function declareFound(found: FoundSystem, name: string, separator: string
       })),
     unsaid: [
       ...found.unsaid,
-      ...dead.unsaid,
       ...(Object.keys(options).length === 0
         ? []
         : [{ place: "the target", fact: `it needs these settings in a file of its own: ${JSON.stringify(options)}` }]),
@@ -151,6 +151,7 @@ function consumerFrom(
   found: FoundConsumer,
   key: string,
   sources: ReadonlyMap<string, KeyedSource>,
+  dead: FoundConsumer["dead"],
 ): { readonly key: string; readonly declared: object; readonly comments: readonly Comment[] } {
   const { delaysMs, crashDeliveries, handlerTimeoutMs, retainMs, parked, queueArguments, order } = found;
   const path = ["consumers", key];
@@ -164,12 +165,13 @@ function consumerFrom(
       retry: { attempts: delaysMs.value.length + 1, backoff: backoffOf(delaysMs.value) },
       ...(crashDeliveries === undefined ? {} : { crash: { deliveries: crashDeliveries.value } }),
       ...(handlerTimeoutMs === undefined ? {} : { handlerTimeout: asDuration(handlerTimeoutMs.value) }),
-      ...(retainMs === undefined && parked === undefined
+      ...(retainMs === undefined && parked === undefined && dead === undefined
         ? {}
         : {
             deadLetter: {
               ...(retainMs === undefined ? {} : { retain: asDuration(retainMs.value) }),
               ...(parked === undefined ? {} : { park: true }),
+              ...(dead === undefined ? {} : { queue: dead.value }),
             },
           }),
       ...(queueArguments === undefined ? {} : { queueArguments: queueArguments.value }),
@@ -182,39 +184,44 @@ function consumerFrom(
       ...said(handlerTimeoutMs, "handlerTimeout"),
       ...said(retainMs, "deadLetter"),
       ...said(parked, "deadLetter", "park"),
+      ...said(dead, "deadLetter", "queue"),
       ...said(queueArguments, "queueArguments"),
       ...said(order, "order"),
     ],
   };
 }
 
-/** The template that gives most dead queues the names that they have. Null for the default. */
-function deadTemplate(
-  consumers: readonly FoundConsumer[],
-  keyOf: (found: FoundConsumer) => string,
-  byDefault: string,
-  taken: ReadonlySet<string>,
-): { readonly template: string | null; readonly unsaid: readonly Unsaid[] } {
-  const nameBy = (template: string, { queue }: FoundConsumer): string => template.replaceAll("{queue}", () => queue);
-  const named = consumers.flatMap((each) => (each.dead === undefined ? [] : [{ each, dead: each.dead.value }]));
-  const candidates = named
-    .map(({ each, dead }) => dead.replace(each.queue, () => "{queue}"))
+function nameBy(template: string, { queue }: FoundConsumer): string {
+  return template.replaceAll("{queue}", () => queue);
+}
+
+/** The template that gives most dead queues the names that they have. The others get names of their own. */
+function deadTemplate(consumers: readonly FoundConsumer[], byDefault: string, taken: ReadonlySet<string>): string {
+  const candidates = consumers
+    .flatMap(({ queue, dead }) => (dead === undefined ? [] : [dead.value.replace(queue, () => "{queue}")]))
     // A name without the queue's own would be the same for every consumer.
-    .filter((template) => template.includes("{queue}") || consumers.length === 1)
-    .filter((template) => !/[{}]/.test(template.replaceAll("{queue}", "")) && template !== "{queue}");
+    .filter((template) => template.includes("{queue}") && template !== "{queue}")
+    .filter((template) => !/[{}]/.test(template.replaceAll("{queue}", "")));
   // The dead queue of one consumer would be a queue of another purpose.
   const isClash = (template: string): boolean =>
-    consumers.some((each) => nameBy(template, each) !== each.dead?.value && taken.has(nameBy(template, each)));
+    consumers.some((each) => each.dead === undefined && taken.has(nameBy(template, each)));
   const fits = (template: string): number =>
-    isClash(template) ? -1 : named.filter(({ each, dead }) => nameBy(template, each) === dead).length;
-  const best = candidates.reduce((one, other) => (fits(other) > fits(one) ? other : one), byDefault);
-  const unsaid = named
-    .filter(({ each, dead }) => nameBy(best, each) !== dead)
-    .map(({ each, dead }) => ({
-      place: dead,
-      fact: `the dead queue of ${keyOf(each)} would be ${nameBy(best, each)}, because one template names all dead queues; the letters in ${dead} stay there`,
-    }));
-  return { template: best === byDefault ? null : best, unsaid };
+    isClash(template) ? -1 : consumers.filter((each) => nameBy(template, each) === each.dead?.value).length;
+  return candidates.reduce((one, other) => (fits(other) > fits(one) ? other : one), byDefault);
+}
+
+/** The dead queues that have a name of their own, because the template gives another. */
+function ownDeadQueues(
+  consumers: readonly FoundConsumer[],
+  shared: ReadonlyMap<string, unknown>,
+  template: string,
+): ReadonlyMap<FoundConsumer, FoundConsumer["dead"]> {
+  const nameOf = (each: FoundConsumer): string =>
+    each.dead === undefined || shared.has(each.dead.value) ? nameBy(template, each) : each.dead.value;
+  const owners = Map.groupBy(consumers, nameOf);
+  const isOwn = (each: FoundConsumer): boolean =>
+    nameOf(each) !== nameBy(template, each) && owners.get(nameOf(each))?.length === 1;
+  return new Map(consumers.filter(isOwn).map((each) => [each, each.dead]));
 }
 
 /** The dead queues that several consumers share. */

@@ -92,7 +92,7 @@ export interface Move {
   readonly queue: string;
   /** A name for the new queue. No queue that the input shows has it. */
   readonly next: string;
-  /** True if its dead queue does not follow the name of the work queue, and cannot stay either. */
+  /** True if its dead queue cannot stay either. */
   readonly hasFixedDead: boolean;
   /** Its dead queue. Null if there is none yet. */
   readonly dead: string | null;

@@ -118,8 +118,9 @@ function placeOfClash(named: readonly Named[]): Path {
   return ofOne ?? paths.find(([first]) => first === "names") ?? paths[0] ?? ["sources"];
 }
 
-function helpAt([first, second, third]: Path, names: NonNullable<Plan["names"]>): string {
-  if (third === "queue" || third === "name") return "choose another name for it";
+function helpAt(path: Path, names: NonNullable<Plan["names"]>): string {
+  const [first, second] = path;
+  if (path.length > 2 && /^(queue|name)$/.test(String(path.at(-1)))) return "choose another name for it";
   if (first !== "names") return "rename one of the two";
   const template = names[second as keyof typeof names] ?? "";
   const needed = { queue: ["{consumer}"], dead: ["{queue}", "{consumer}"], source: ["{source}"] }[

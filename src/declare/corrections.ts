@@ -22,6 +22,11 @@ export function withoutLimit(value: unknown, schema: JsonSchema | undefined): st
     : undefined;
 }
 
+/** True for a part that is switched on or off as a whole. */
+export function isSwitched(value: unknown): boolean {
+  return /^(true|false|none|never|no|off)$/i.test(wordOf(value));
+}
+
 /** Reads a share such as 0.2 and a percentage such as 20. */
 function readJitter(value: unknown): string | undefined {
   if (/^full/i.test(wordOf(value))) return "100%";
@@ -122,7 +127,9 @@ function correctedMapping(value: unknown, schema: JsonSchema | undefined): unkno
   const all = Object.entries((properties ?? {}) as Readonly<Record<string, JsonSchema>>);
   const [needed = all[0]?.[0], ...others] = (required ?? []) as readonly string[];
   for (const [key, part] of required === undefined ? all : all.filter(([name]) => name === needed)) {
-    const inner = corrected(value, part);
+    // An unreadable duration is no name.
+    const isName = part["type"] === "string" && part["pattern"] === undefined;
+    const inner = isName && /^P?\d/.test(wordOf(value)) ? undefined : corrected(value, part);
     if (inner !== undefined) return { ...(others.length > 0 ? example : {}), [key]: inner };
   }
   return undefined;

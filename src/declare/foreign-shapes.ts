@@ -1,11 +1,9 @@
 import { type Diagnostic, type PathSegment, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { wordOf } from "../diagnostics/word-of.ts";
-import { schemaAt } from "../diagnostics/schema-issues.ts";
-import { asCode, corrected, inWords, isCrowded } from "./corrections.ts";
-import { isCountOfRetries, isNameOfDeadQueue, ownWord, placeElsewhere } from "./other-words.ts";
+import { asCode, inWords, isCrowded } from "./corrections.ts";
+import { isCountOfRetries, ownWord, placeElsewhere } from "./other-words.ts";
 import { guessed, isGuessed, isMapping, readDuration, withGuessedUnits } from "./read-duration.ts";
 import { limits } from "./schema-parts.ts";
-import { deadQueueSentences, wholeSchemaOf } from "./unknown-keys.ts";
 
 /** A part of a consumer in the form of another system. */
 export interface ForeignShape {
@@ -34,7 +32,6 @@ export function foreignShapes(input: unknown): readonly ForeignShape[] {
     const path = ["consumers", name];
     return [
       ...shapeOfErrors([...path, "errors"], consumer["errors"]),
-      ...shapeOfDeadQueue(path, consumer),
       ...shapeOfLevels(path, consumer),
       ...shapeOfFrom([...path, "from"], consumer["from"], sources),
       ...shapeOfIndent(path, consumer, "retry", ["attempts", "backoff", "giveUpAfter", "retryAfter"]),
@@ -93,30 +90,6 @@ function shapeOfFrom(path: readonly PathSegment[], from: unknown, sources: unkno
     help: `write it as ${edit}`,
   });
   return [{ problem, mends: [path, [...path, key], [...path, source]].map((each) => formatPath(each)) }];
-}
-
-/** A dead queue as a mapping with its name in it, as in `dlq: { name: "x", retain: "7d" }`. */
-function shapeOfDeadQueue(path: readonly PathSegment[], consumer: Mapping): ForeignShape[] {
-  const [own = "", given] = Object.entries(consumer).find(([key]) => ownWord(key, ["deadLetter"]) !== undefined) ?? [];
-  if (!isMapping(given) || isCrowded(given)) return [];
-  const isName = (key: string, value: unknown): boolean => isNameOfDeadQueue([...path, own, key], value);
-  const parts = Object.entries(given).flatMap(([key, value]) =>
-    isMapping(value) && isName(key, "a name") ? Object.entries(value) : [[key, value] as const],
-  );
-  const rest = parts.filter(([key, value]) => !isName(key, value));
-  // A name in deadLetter itself has an answer of its own.
-  const isAnswered = own === "deadLetter" && !Object.values(given).some(isMapping);
-  if (rest.length === parts.length || isAnswered) return [];
-  const schema = schemaAt(wholeSchemaOf(), [...path, "deadLetter"], {});
-  const edit = asCode(corrected(Object.fromEntries(rest), schema)) ?? "{ … }";
-  const kept = `write ${own === "deadLetter" ? "it as" : "deadLetter:"} ${edit}`;
-  const problem = diagnostic("RD102", {
-    path: [...path, own],
-    message: `${own} has a name in it`,
-    notes: deadQueueSentences.notes ?? [],
-    help: `${rest.length === 0 ? "" : `${kept}, and `}move its name to names.dead`,
-  });
-  return [{ problem, mends: [formatPath([...path, own])] }];
 }
 
 const status = /^[1-5](\d\d|xx)$/i;

@@ -1,4 +1,5 @@
 import { type Diagnostic, type PathSegment, diagnostic } from "../diagnostics/diagnostic.ts";
+import { valueAt } from "../diagnostics/schema-issues.ts";
 import { maskCredentials } from "../diagnostics/mask-credentials.ts";
 
 /**
@@ -32,16 +33,16 @@ export function nameRules(input: unknown): Diagnostic[] {
       textsIn(recordOf(errors)["permanent"], [...path, "errors", "permanent"]),
     ];
   });
-  const physicalIn = (kind: string, values: unknown, field: string): readonly Named[] =>
+  const physicalIn = (kind: string, values: unknown, ...fields: readonly string[]): readonly Named[] =>
     Object.entries(recordOf(values)).flatMap(([key, value]) =>
-      textsIn([recordOf(value)[field]], []).map((each) => ({ ...each, path: [kind, key, field] })),
+      textsIn([valueAt(value, fields)], []).map((each) => ({ ...each, path: [kind, key, ...fields] })),
     );
   const templates = Object.entries(recordOf(names)).flatMap(([key, value]) =>
     textsIn([value], []).map((each) => ({ ...each, path: ["names", key] })),
   );
   const kinds = [
     physicalIn("sources", sources, "name"),
-    physicalIn("consumers", consumers, "queue"),
+    [...physicalIn("consumers", consumers, "queue"), ...physicalIn("consumers", consumers, "deadLetter", "queue")],
     physicalIn("consumers", consumers, "formerly"),
     templates,
     ...Object.entries({ name, formerly }).map(([key, value]) =>

@@ -1,5 +1,3 @@
-import type { PathSegment } from "../diagnostics/diagnostic.ts";
-
 /**
  * The words of other systems for the keys and the values of a declaration, without capitals and separators. Sources:
  * Spring Retry and Spring AMQP, MassTransit, NServiceBus, Celery, Symfony Messenger, BullMQ, and the brokers' own.
@@ -8,7 +6,7 @@ const otherWords: Readonly<Record<string, string>> = {
   sources: "exchanges topics publishers producers",
   consumers: "queues handlers listeners subscribers workers subscriptions",
   name: "exchange exchangename topic topicname system service application app",
-  queue: "queuename",
+  queue: "queuename name",
   queueArguments: "arguments args queueargs xarguments declareargs",
   singleActiveConsumer: "xsingleactiveconsumer exclusiveconsumer activeconsumer sac",
   maxLength: "xmaxlength maxlen",
@@ -130,11 +128,4 @@ export function isCountOfRetries(key: string): boolean {
 export function placeElsewhere(key: string): string | undefined {
   const [, , reason] = elsewhere.find(([, words]) => new RegExp(`^${words}`).test(simple(key))) ?? [];
   return reason && `remove it: ${reason}`;
-}
-
-/** True for the name of a dead queue where its consumer is declared. A template at the top is the only place for it. */
-export function isNameOfDeadQueue([kind, , field, key]: readonly PathSegment[], value: unknown): boolean {
-  if (kind !== "consumers" || typeof value !== "string" || ownWord(field, ["deadLetter"]) === undefined) return false;
-  if (key === undefined) return !/^P?\d/.test(value);
-  return !/exchange|dlx/i.test(String(key)) && ownWord(key, ["name", "queue", "deadLetter"]) !== undefined;
 }

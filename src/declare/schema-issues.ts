@@ -4,13 +4,13 @@ import type { Diagnostic, PathSegment } from "../diagnostics/diagnostic.ts";
 import { nearestWord } from "../diagnostics/distance.ts";
 import { type InputForm, type JsonSchema, type Mistake, describeIssues } from "../diagnostics/schema-issues.ts";
 import { keysIn, meantPlaces, mistakesOf, propertyIn, schemaAt, valueAt } from "../diagnostics/schema-issues.ts";
-import { asCode, corrected, correctedBinding, correctedFrom, withoutLimit } from "./corrections.ts";
+import { asCode, corrected, correctedBinding, correctedFrom, isSwitched, withoutLimit } from "./corrections.ts";
 import { durationPattern } from "./duration.ts";
-import { isNameOfDeadQueue, ownWord } from "./other-words.ts";
+import { ownWord } from "./other-words.ts";
 import { durationHelp, guessed, isGuessed, isMapping, withGuessedUnits } from "./read-duration.ts";
 import { placeholders, templatePattern } from "./names-schema.ts";
 import { jitterPattern } from "./schema-parts.ts";
-import { type Sentences, deadQueueSentences, unknownKeySentences, wholeSchemaOf } from "./unknown-keys.ts";
+import { type Sentences, unknownKeySentences, wholeSchemaOf } from "./unknown-keys.ts";
 import { meantBy } from "./unknown-keys.ts";
 
 /** The texts that a schema takes, by the sources of their patterns. */
@@ -168,14 +168,13 @@ function wrongSentences({ path, value, issue, schema }: Mistake, input: unknown)
     const notes = ["a duration is a whole number and one of the units ms, s, m, h, d"];
     return { notes, help: help ?? durationHelp(value, key === "retain") };
   }
-  if (key === "deadLetter" && typeof value === "boolean") return { help: "remove it: a work queue has a dead queue" };
+  if (key === "deadLetter" && isSwitched(value)) return { help: "remove it: a work queue has a dead queue" };
   if (help !== undefined && issue.path.length > path.length) return { message: `${key} has another form`, help };
   if (most !== undefined) return { notes: endlessNotes[key] ?? [], help: most };
   if (issue.code === "invalid_union")
     return {
       help: help ?? 'write a list of routing keys, or "all"; of a headers source also { match: "all", headers: { … } }',
     };
-  if (help === undefined && isNameOfDeadQueue(path, value)) return deadQueueSentences;
   const edit = help ?? (Array.isArray(schema?.["enum"]) ? undefined : example(schema, path.at(-1)));
   if (edit !== undefined) return { help: edit };
   const entry = exampleEntry(path, input);

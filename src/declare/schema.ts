@@ -52,6 +52,11 @@ const deadLetter = z.strictObject({
     "Makes a queue for letters that nobody should send again by mistake. Its name is that of the work queue and `parked`. The default is not to.",
     true,
   ),
+  queue: about(
+    name.optional(),
+    "The name of the dead queue on the broker. The default is that of the template. RabbitMQ and SQS only.",
+    "legacy-failures",
+  ),
 });
 
 const consumer = z.strictObject({

@@ -108,6 +108,8 @@ export interface DeadLetterInput {
    * `parked`. The default is not to.
    */
   readonly park?: boolean | undefined;
+  /** The name of the dead queue on the broker. The default is that of the template. RabbitMQ and SQS only. */
+  readonly queue?: string | undefined;
 }
 
 /** More arguments of a work queue of RabbitMQ. */

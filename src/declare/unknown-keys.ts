@@ -2,8 +2,17 @@ import { type PathSegment, formatPath } from "../diagnostics/diagnostic.ts";
 import { nearestWord } from "../diagnostics/distance.ts";
 import { type InputForm, type JsonSchema, type Mistake } from "../diagnostics/schema-issues.ts";
 import { keysIn, propertyIn, schemaAt, valueAt } from "../diagnostics/schema-issues.ts";
-import { asCode, backoffOf, corrected, correctedBinding, correctedFrom, inWords, isCrowded } from "./corrections.ts";
-import { isCountOfRetries, isNameOfDeadQueue, ownWord, placeElsewhere } from "./other-words.ts";
+import {
+  asCode,
+  backoffOf,
+  corrected,
+  correctedBinding,
+  correctedFrom,
+  inWords,
+  isCrowded,
+  isSwitched,
+} from "./corrections.ts";
+import { isCountOfRetries, ownWord, placeElsewhere } from "./other-words.ts";
 import { durationPattern } from "./duration.ts";
 import { asText, durationHelp, guessed, isGuessed, withGuessedUnits } from "./read-duration.ts";
 import { declarationJsonSchema } from "./schema.ts";
@@ -12,12 +21,6 @@ let wholeSchema: JsonSchema | undefined;
 export const wholeSchemaOf = (): JsonSchema => (wholeSchema ??= declarationJsonSchema());
 
 export type Sentences = ReturnType<NonNullable<InputForm["sentencesOf"]>>;
-
-/** The template names the dead queue of every consumer. */
-export const deadQueueSentences: Sentences = {
-  notes: ["names.dead is the template for the dead queue of every consumer: for several it needs {consumer} in it"],
-  help: "move it to names.dead",
-};
 
 /** The answer to an unknown key: its place, its other name, or its removal. */
 export function unknownKeySentences(mistake: Mistake, input: unknown): Sentences {
@@ -43,8 +46,7 @@ export function unknownKeySentences(mistake: Mistake, input: unknown): Sentences
   const schema = schemaAt(wholeSchemaOf(), meant, input);
   const better = name === "from" ? correctedFrom(meant, given, input) : corrected(given, schema);
   const edit = better === undefined ? undefined : asCode(better);
-  if (isNameOfDeadQueue(path, value)) return deadQueueSentences;
-  if (name === "deadLetter" && typeof value === "boolean") return { help: "remove it: a work queue has a dead queue" };
+  if (name === "deadLetter" && isSwitched(value)) return { help: "remove it: a work queue has a dead queue" };
   if (path.length === 1 && meant.length > 2) {
     const consumers = new Set(likelyPlaces(mistake, input).map((place) => formatPath(place.slice(0, 2))));
     return { help: `move ${name === key ? "it" : "its keys"} into ${[...consumers].join(" and ")}` };
@@ -132,7 +134,6 @@ const consumerSchema = (): JsonSchema =>
 function likelyPlaces(mistake: Mistake, input: unknown): readonly (readonly PathSegment[])[] {
   const { path, value, schema } = mistake;
   const key = String(path.at(-1));
-  if (isNameOfDeadQueue(path, value)) return [["names", "dead"]];
   const beside = path.slice(0, -1);
   const free = keysIn(schema).filter((each) => valueAt(input, [...beside, each]) === undefined);
   const word = ownWord(key, free) ?? nearestWord(key, free);

@@ -17,6 +17,9 @@ export function sharedPrefix({ system, names }: Pick<Plan, "system" | "names">):
   return fill(names?.shared ?? "{system}", { system });
 }
 
+/** The part of a consumer that decides its names. */
+type Named = Pick<ConsumerPlan, "consumer" | "formerly" | "queue" | "deadQueue">;
+
 /** The name of a consumer on the broker. */
 export function nameOfConsumer({ consumer, formerly }: Pick<ConsumerPlan, "consumer" | "formerly">): string {
   return formerly ?? consumer;
@@ -25,12 +28,12 @@ export function nameOfConsumer({ consumer, formerly }: Pick<ConsumerPlan, "consu
 /** The names of a consumer's work queue, its dead queue, and its queue for parked letters. */
 export function queueNames(
   { system, names }: Pick<Plan, "system" | "names">,
-  { queue: own, ...named }: Pick<ConsumerPlan, "consumer" | "formerly" | "queue">,
+  { queue: own, deadQueue, ...named }: Named,
   separator: Separator,
 ): { readonly work: string; readonly dead: string; readonly parked: string } {
   const consumer = nameOfConsumer(named);
   const work = own ?? fill(names?.queue ?? `{system}${separator}{consumer}`, { system, consumer });
-  const dead = fill(names?.dead ?? `{queue}${separator}dead`, { system, consumer, queue: work });
+  const dead = deadQueue ?? fill(names?.dead ?? `{queue}${separator}dead`, { system, consumer, queue: work });
   return { work, dead, parked: parkedName(work, separator) };
 }
 
@@ -54,8 +57,10 @@ export function pathOfQueue(
  * begin with the name of the work queue.
  */
 export function pathOfOwn(plan: Pick<Plan, "names" | "consumers">, consumer: string, role: string): readonly string[] {
+  const planned: Named = plan.consumers.find((each) => each.consumer === consumer) ?? { consumer };
+  if (role === "dead" && planned.deadQueue !== undefined) return ["consumers", consumer, "deadLetter", "queue"];
   if (role === "dead" && plan.names?.dead !== undefined) return ["names", "dead"];
-  return pathOfQueue(plan, plan.consumers.find((each) => each.consumer === consumer) ?? { consumer });
+  return pathOfQueue(plan, planned);
 }
 
 /** The place in a declaration that decides the name of a source. */

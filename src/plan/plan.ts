@@ -13,6 +13,8 @@ export interface ConsumerPlan {
   readonly matches?: { readonly [source: string]: HeadersMatch };
   /** The name of the work queue, if the declaration gives one. */
   readonly queue?: string;
+  /** The name of the dead queue, if the declaration gives one. */
+  readonly deadQueue?: string;
   /** The name of the consumer on the broker, if it differs. */
   readonly formerly?: string;
   /** The arguments of its own that the work queue has, if the declaration gives any. */
@@ -110,6 +112,7 @@ function planConsumer(consumer: string, declared: Consumer): ConsumerPlan {
     consumer,
     ...planFrom(declared.from ?? {}),
     ...(declared.queue === undefined ? {} : { queue: declared.queue }),
+    ...(declared.deadLetter?.queue === undefined ? {} : { deadQueue: declared.deadLetter.queue }),
     ...(declared.formerly === undefined ? {} : { formerly: declared.formerly }),
     ...(declared.queueArguments === undefined ? {} : { queueArguments: declared.queueArguments }),
     order: declared.order,

@@ -1,5 +1,6 @@
 import { docsPage } from "../diagnostics/docs-site.ts";
 import type { Paint } from "../diagnostics/paint.ts";
+import { valueAt } from "../diagnostics/schema-issues.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
 import { visible } from "../diagnostics/visible.ts";
 import type { Move } from "../adopt/found.ts";
@@ -53,7 +54,7 @@ export function renderAdoption(
       : [
           `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ""}:\n${listed(cannotChange)}`,
         ]),
-    ...imports.moves.map((move) => renderMove(move, forget !== null)),
+    ...imports.moves.map((move) => renderMove(move, adopted, forget !== null)),
     `there     ${imports.entries.length - 1} resources, which an import can take over\nnew       ${added} resources, which a deployment makes\n`,
     ...(forget === null || forget.length === 0
       ? []
@@ -68,11 +69,12 @@ export function renderAdoption(
  *
  * @param hasState true if another program owns the ways into the old queue, and would make them again
  */
-function renderMove(move: Move, hasState: boolean): string {
+function renderMove(move: Move, { draft }: Adopted, hasState: boolean): string {
   const { consumer, queue, next, hasFixedDead, dead, unbind, staying, isOrdered } = move;
-  const template = hasFixedDead ? `, and "dead: '{queue}.dead'" below names,` : "";
+  const isNamed = valueAt(draft.system.consumers[consumer], ["deadLetter", "queue"]) !== undefined;
+  const renamed = hasFixedDead && isNamed ? ", take the queue out of its deadLetter" : "";
   const steps = [
-    [`write "queue: ${next}" for ${consumer}${template} into the declaration, and deploy`],
+    [`write "queue: ${next}" for ${consumer} into the declaration${renamed}, and deploy`],
     unbind.length === 0
       ? [`let the producers send to ${next}`]
       : [

@@ -21,6 +21,7 @@ const billing = {
   handlerTimeout: "10s",
 } as const;
 const shop = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing } };
+const inOrder = { order: "per-key", retry: { attempts: 2, backoff: { kind: "immediate" } } };
 const targets = {
   rabbitmq: { broker: "rabbitmq", version: "4.3", strategy: "staged" },
   sqs: { broker: "sqs", region: "eu-west-1" },
@@ -83,6 +84,18 @@ test.for([
   expect(namesOf({ ...shop, names: { shared } }, targets[broker])).toContain(problem);
 });
 
+test.for([
+  ["rabbitmq", {}, "legacy.failures", ["shop.billing", "legacy.failures"]],
+  ["sqs", {}, "legacy-failures", ["shop-billing", "legacy-failures"]],
+  ["sqs", inOrder, "legacy-failures", ["shop-billing.fifo", "legacy-failures.fifo"]],
+] as const)("a dead queue has the declared name on %s with %j", ([broker, more, queue, expected]) => {
+  const names = { dead: "{queue}-dlq" };
+  const consumers = { billing: { ...billing, ...more, deadLetter: { queue } } };
+  const found = namesOf({ ...shop, names, consumers }, targets[broker]);
+  expect(found).toEqual(expect.arrayContaining([...expected]));
+  expect(found.filter((name) => name.includes("dlq") || name.endsWith("dead"))).toEqual([]);
+});
+
 const everywhere = ["rabbitmq", "sqs", "servicebus"] as const;
 const two = { billing, mail: billing };
 const twoSources = { sources: { orders: { kind: "topic" }, sales: { kind: "topic" } } };
@@ -90,7 +103,6 @@ const twoSources = { sources: { orders: { kind: "topic" }, sales: { kind: "topic
 const queue = (name: string, more: object = {}): object => ({
   consumers: { billing: { ...billing, queue: name, ...more } },
 });
-const inOrder = { order: "per-key", retry: { attempts: 2, backoff: { kind: "immediate" } } };
 
 test.for<readonly [string, object, readonly (keyof typeof targets)[], RegExp]>([
   [
@@ -136,6 +148,25 @@ test.for<readonly [string, object, readonly (keyof typeof targets)[], RegExp]>([
     ["servicebus"],
     /^RD204 names\.dead: Service Bus itself names/,
   ],
+  [
+    "a slash in the name of a dead queue",
+    deadQueue("a/b"),
+    ["rabbitmq", "sqs"],
+    /^RD204 consumers\.billing\.deadLetter\.queue: .*"?\/"?/,
+  ],
+  [
+    "a dead queue with the broker's own prefix",
+    deadQueue("amq.lost"),
+    ["rabbitmq"],
+    /^RD204 consumers\.billing\.deadLetter\.queue: names that start with amq\./,
+  ],
+  ["a long dead queue", deadQueue("q".repeat(81)), ["sqs"], /^RD204 .*deadLetter\.queue: .*81 characters; 80/],
+  [
+    "a name for the broker's dead-letter queue",
+    deadQueue("lost"),
+    ["servicebus"],
+    /^RD204 consumers\.billing\.deadLetter\.queue: Service Bus itself names/,
+  ],
   ["a subscription", queue("q", inOrder), ["servicebus"], /^RD204 consumers\.billing\.queue: billing has no queue/],
 ])("%s is refused", ([, change, on, message]) => {
   for (const broker of on) {
@@ -143,6 +174,11 @@ test.for<readonly [string, object, readonly (keyof typeof targets)[], RegExp]>([
     expect(found, broker).toEqual([expect.stringMatching(message)]);
   }
 });
+
+/** The consumer billing with a dead queue of this name. */
+function deadQueue(name: string): object {
+  return { consumers: { billing: { ...billing, deadLetter: { queue: name } } } };
+}
 
 const mailTo = (name: string): object => ({ mail: { ...billing, queue: name } });
 const three = { ...two, more: billing };
@@ -167,6 +203,18 @@ test.for<readonly [string, object, readonly (keyof typeof targets)[], string]>([
     { consumers: { billing, ...mailTo("shop.billing.dead") } },
     ["rabbitmq"],
     `consumers.mail.queue: ${another}`,
+  ],
+  [
+    "a dead queue's name that is the work queue's",
+    deadQueue("shop.billing"),
+    ["rabbitmq"],
+    `consumers.billing.deadLetter.queue: ${another}`,
+  ],
+  [
+    "a dead queue's name that another consumer's queue has",
+    { consumers: { billing: { ...billing, deadLetter: { queue: "shop-mail" } }, mail: billing } },
+    ["sqs"],
+    `consumers.billing.deadLetter.queue: ${another}`,
   ],
   [
     "a queue's name that the strategy has",
@@ -229,6 +277,8 @@ test.for([
   [{ names: { tier: "t" } }, "RD102 names.tier"],
   [{ names: { queue: "a\u200Bb" } }, "RD113 names.queue"],
   [{ consumers: { billing: { ...billing, queue: "" } } }, "RD111 consumers.billing.queue"],
+  [deadQueue("a\u200Bb"), "RD113 consumers.billing.deadLetter.queue"],
+  [deadQueue(""), "RD111 consumers.billing.deadLetter.queue"],
   [
     { consumers: { billing: { from: billing.from, delivery: "every-instance", queue: "q" } } },
     "RD112 consumers.billing.queue",
@@ -271,6 +321,12 @@ test("a new name for a deployed queue or source is refused", () => {
   expect(refused(plain, named({ queue: "q-{consumer}" }))).toEqual(["RD302 names.queue"]);
   expect(refused(plain, moved)).toEqual(["RD303 names.source"]);
   expect(refused(moved, plain)).toEqual(["RD303 sources.orders"]);
+  const lost = deployed({ ...shop, ...deadQueue("lost") }, targets.rabbitmq);
+  for (const [before, after] of [
+    [plain, lost],
+    [lost, plain],
+  ] as const)
+    expect(refuseChange(before, after)).toMatchObject([{ code: "RD302" }]);
 });
 
 const spelled = {

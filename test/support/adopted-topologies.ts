@@ -182,6 +182,23 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     rejected: "kept",
     unsaid: /delays that its consumers make themselves/,
   },
+  // Two teams named their dead queues, each in its own way.
+  "dead queues without a scheme": {
+    definitions: {
+      exchanges: [],
+      queues: [
+        queue("mail", { ...quorum, "x-delivery-limit": 4, ...deadThrough("", "undelivered") }),
+        queue("orders", { ...quorum, "x-delivery-limit": 2, ...deadThrough("", "orders.dlq") }),
+        queue("undelivered", quorum),
+        queue("orders.dlq", quorum),
+      ],
+      bindings: [],
+    },
+    consumers: { mail: [5, immediate, "undelivered"], orders: [3, immediate, "orders.dlq"] },
+    sources: [],
+    rejected: "kept",
+    unsaid: /delays that its consumers make themselves/,
+  },
   // The documentation of RabbitMQ 4.3, "Delayed Retry", by a policy.
   "delayed retry by a policy": {
     definitions: {

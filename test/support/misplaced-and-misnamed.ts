@@ -9,38 +9,55 @@ const backoff = (fields: object): unknown => retry({ backoff: fields });
 const at = "consumers.billing";
 const inRetry = `${at}.retry`;
 const inBackoff = `${inRetry}.backoff`;
-const toDead = "move it to names.dead";
+const hasDead = "remove it: a work queue has a dead queue";
 const start = 'start with { "name": "shop", "sources": { … }, "consumers": { … } }';
 const billing =
   'write for example billing: { from: { orders: "all" }, retry: { attempts: 5, backoff: { kind: "constant", delay: "30s" } } }';
 const noQueue = "remove it: queue is a key of a consumer, and names its work queue";
 const forQueue = 'write for example queue: "q-{consumer}"';
-const nameToDead = "move its name to names.dead";
 const own = "rename it to x-defaults if it is yours, or remove it";
 
 /** Words in a place that is not theirs. */
 const misplaced: readonly Row[] = [
-  ["the queue of dead letters", consumer({ deadLetter: { queue: "dlq" } }), "RD102", `${at}.deadLetter.queue`, toDead],
-  ["the name of the dead queue", consumer({ deadLetter: { name: "dlq" } }), "RD102", `${at}.deadLetter.name`, toDead],
-  ["the dead queue as a text", consumer({ deadLetter: "dlq" }), "RD101", `${at}.deadLetter`, toDead],
-  ["a dlq as a text", consumer({ dlq: "dlq" }), "RD102", `${at}.dlq`, toDead],
-  ["a dlq with its name", consumer({ dlq: { name: "dlq" } }), "RD102", `${at}.dlq`, nameToDead],
-  ["a dlq of dead letters", consumer({ deadLetter: { dlq: { name: "q" } } }), "RD102", `${at}.deadLetter`, nameToDead],
+  [
+    "the name of the dead queue",
+    consumer({ deadLetter: { name: "dlq" } }),
+    "RD102",
+    `${at}.deadLetter.name`,
+    'write queue: "dlq"',
+  ],
+  [
+    "the dead queue as a text",
+    consumer({ deadLetter: "dlq" }),
+    "RD101",
+    `${at}.deadLetter`,
+    'write it as { queue: "dlq" }',
+  ],
+  ["a dlq as a text", consumer({ dlq: "dlq" }), "RD102", `${at}.dlq`, 'write deadLetter: { queue: "dlq" }'],
+  ["a dlq with its name", consumer({ dlq: { name: "q" } }), "RD102", `${at}.dlq`, 'write deadLetter: { queue: "q" }'],
   [
     "a dead queue with its name and a time",
     consumer({ deadLetterQueue: { queue: "dlq", ttl: "7d" } }),
     "RD102",
     `${at}.deadLetterQueue`,
-    `write deadLetter: { retain: "7d" }, and ${nameToDead}`,
+    'write deadLetter: { queue: "dlq", retain: "7d" }',
   ],
   [
     "a dlq beside a time",
     consumer({ deadLetter: { queue: { name: "dlq" }, retain: "7d" } }),
-    "RD102",
-    `${at}.deadLetter`,
-    `write it as { retain: "7d" }, and ${nameToDead}`,
+    "RD101",
+    `${at}.deadLetter.queue`,
+    'write it as "dlq"',
   ],
-  ["a dlq switched on", consumer({ dlq: true }), "RD102", `${at}.dlq`, "remove it: a work queue has a dead queue"],
+  ["no dead queue", consumer({ deadLetter: "none" }), "RD101", `${at}.deadLetter`, hasDead],
+  [
+    "dead letters kept for an odd time",
+    consumer({ deadLetter: "1 fortnight" }),
+    "RD101",
+    `${at}.deadLetter`,
+    'write for example deadLetter: { retain: "7d" }',
+  ],
+  ["a dlq switched on", consumer({ dlq: true }), "RD102", `${at}.dlq`, hasDead],
   ["a dlq that is a time", consumer({ dlq: "7d" }), "RD102", `${at}.dlq`, 'write deadLetter: { retain: "7d" }'],
   ["a limit of dead letters", oneConsumer({ deadLetter: { max: 100 } }), "RD102", `${at}.deadLetter.max`, "remove it"],
   ["a max of a constant backoff", retry({ max: "1m" }), "RD102", `${inRetry}.max`, "remove it"],

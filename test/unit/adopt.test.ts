@@ -65,7 +65,7 @@ test("no template gives a dead queue the name of a queue with another purpose", 
   });
   const dies = (key: string): object => ({ "x-dead-letter-exchange": "dlx", "x-dead-letter-routing-key": key });
   const back = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "billing" };
-  const { draft } = adoptText(
+  const { draft, proved } = adoptText(
     JSON.stringify({
       rabbitmq_version: "4.3.6",
       vhosts: [{ name: "/" }],
@@ -89,7 +89,8 @@ test("no template gives a dead queue the name of a queue with another purpose", 
     }),
   );
   expect(draft.system["names"]).toEqual({ queue: "{consumer}" });
-  expect(draft.unsaid.map(({ place }) => place)).toContain("mail.dlq");
+  expect(draft.system.consumers).toMatchObject({ mail: { deadLetter: { queue: "mail.dlq" } } });
+  expect(proved.compiled.contracts.map(({ deadQueue }) => deadQueue)).toEqual(["billing.dead", "mail.dlq"]);
 });
 
 test("a new queue gets a name that no queue has, and only ways that it has as well are ended", () => {
@@ -117,7 +118,7 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
     consumer: "billing",
     queue: "billing",
     next: "billing.3",
-    hasFixedDead: false,
+    hasFixedDead: true,
     dead: "billing.dlq",
     unbind: ["DELETE /api/bindings/%2F/e/orders/q/billing/any", "DELETE /api/bindings/%2F/e/orders/q/billing/other"],
     staying: ["again"],
@@ -154,8 +155,12 @@ test("two consumers move to two queues, and a dead queue with a name of its own 
     JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, exchanges: [], bindings: [], queues });
   const numbered = adoptText(text([queue("orders.1"), queue("orders.2")])).imports.moves;
   expect(numbered.map(({ next }) => next)).toEqual(["orders.3", "orders.4"]);
-  const [mail] = adoptText(text([queue("mail", dying), queue("failures")])).imports.moves;
-  expect(mail).toMatchObject({ consumer: "mail", dead: "failures", hasFixedDead: true });
+  const adopted = adoptText(text([queue("mail", dying), queue("failures")]));
+  expect(adopted.imports.moves).toMatchObject([{ consumer: "mail", dead: "failures", hasFixedDead: true }]);
+  expect(adopted.draft.system.consumers).toMatchObject({ mail: { deadLetter: { queue: "failures" } } });
+  expect(renderAdoption(adopted, false, false, null)).toContain(
+    'write "queue: mail.2" for mail into the declaration, take the queue out of its deadLetter, and deploy',
+  );
 });
 
 test.for([

@@ -55,11 +55,6 @@ function mended(input: unknown, diagnostic: Diagnostic): unknown {
   const [, renamed] = /^(?:did you mean|rename it to) ([\w-]+)(?:\?| if it is yours, or remove it)$/.exec(help) ?? [];
   const [, moved] = /^move it to (.+)$/.exec(help) ?? [];
   const old = holder[key];
-  if (help.endsWith("move its name to names.dead")) {
-    const [, dead] = /"(?:name|queue)":"(.+?)"/.exec(JSON.stringify(old)) ?? [];
-    const others = help.startsWith("move") ? "remove it" : help.replace(/, and move.*/, "");
-    return { ...(mended(input, { ...diagnostic, help: others }) as Data), names: { dead } };
-  }
   if (into !== undefined) {
     delete holder[key];
     const isOne = help.startsWith("move it ");
@@ -125,7 +120,7 @@ describe("a natural mistake gets one answer, which mends it as it is written", (
       const compiled = compile(checked(system), { broker: "rabbitmq", version: "4.3" });
       return compiled.ok ? compiled.value.topology.queues.map(({ role, name }) => `${role} ${name}`) : [];
     };
-    const mistake = oneConsumer({ deadLetter: { queue: "dlq" } });
+    const mistake = oneConsumer({ deadLetter: "dlq" });
     const result = checkSystem(mistake);
     const better = result.ok ? null : mended(mistake, result.diagnostics[0] as Diagnostic);
     expect(named(better)).toEqual(named(oneConsumer()).map((each) => (each.startsWith("dead ") ? "dead dlq" : each)));

@@ -111,6 +111,16 @@ export const adoptedShapes = (seconds = 30): Readonly<Record<string, AdoptedShap
       consumers: { scans: [2, delay, handler, "scans-dlq"] },
       unsaid: [],
     },
+    "dead-letter queues without a scheme": {
+      queues: {
+        eu: work(seconds, "eu-dlq", 2),
+        us: work(seconds, "failures", 2),
+        "eu-dlq": days14,
+        failures: days14,
+      },
+      consumers: { eu: [2, delay, handler, "eu-dlq"], us: [2, delay, handler, "failures"] },
+      unsaid: [],
+    },
     "two queues with one dead-letter queue": {
       queues: { eu: work(seconds, "dlq", 2), us: work(seconds, "dlq", 2), dlq: days14 },
       consumers: { eu: [2, delay, handler, "eu-dead"], us: [2, delay, handler, "us-dead"] },

@@ -1,5 +1,5 @@
 import { type Diagnostic, diagnosed } from "../../../diagnostics/diagnostic.ts";
-import { pathOfQueue, pathOfSource, sharedPrefix } from "../../../plan/names.ts";
+import { pathOfOwn, pathOfQueue, pathOfSource, sharedPrefix } from "../../../plan/names.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import { longName, nameClashes, oncePerTemplate, refuseHalfOpaque } from "../../../contract/shared-problems.ts";
 import { rabbitmqLimits } from "./capabilities.ts";
@@ -112,8 +112,8 @@ function queueProblems(all: Plan, plan: ConsumerPlan): Diagnostic[] {
     ...(isNamed(path) ? brokersOwn(path, names.workQueue) : []),
     ...nameProblems(path, isNamed(path) ? names.workQueue : plan.consumer, longest),
   ];
-  if (all.names?.dead === undefined) return queue;
-  const dead = ["names", "dead"];
+  const dead = pathOfOwn(all, plan.consumer, "dead");
+  if (dead.join() === path.join()) return queue;
   return [...queue, ...brokersOwn(dead, names.dead), ...nameProblems(dead, names.dead, names.dead)];
 }
 

@@ -54,9 +54,10 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
         }),
         ...longName({ path, name, what: "a queue name", longest, most: nameLength }),
         ...queueOfSubscription(consumer),
+        ...ownDeadQueue(consumer),
       ];
     }),
-    ...refuseTemplate(plan, "dead", "Service Bus itself names the dead-letter queue of a queue"),
+    ...refuseTemplate(plan, "dead", namesDead),
     ...refuseTemplate(plan, "shared", "consumers on Service Bus share no queues or topics but sources"),
   ]);
 }
@@ -70,6 +71,13 @@ function queueOfSubscription({ consumer, queue, order, from }: ConsumerPlan): Di
     value: queue,
     help: "leave queue out, or leave from out so that producers send straight to the queue",
   });
+}
+
+const namesDead = "Service Bus itself names the dead-letter queue of a queue";
+
+function ownDeadQueue({ consumer, deadQueue: value }: ConsumerPlan): Diagnostic[] {
+  const path = ["consumers", consumer, "deadLetter", "queue"];
+  return value === undefined ? [] : diagnosed("RD204", { path, message: namesDead, value, help: "leave queue out" });
 }
 
 function characterProblem(path: readonly string[], name: string): Diagnostic[] {

@@ -45,11 +45,11 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
       const name = path.length === 2 && path[0] === "consumers" ? consumer.consumer : work;
       const { undelivered: longest, dead: whole } = consumerNames(plan, consumer);
       const most = sqsLimits.nameLength;
-      const ownDead = ["names", "dead"];
+      const ownDead = pathOfOwn(plan, consumer.consumer, "dead");
       return [
         ...characterProblem(path, name),
         ...longName({ path, name, what: "a queue name", longest, most }),
-        ...(plan.names?.dead === undefined
+        ...(ownDead.join() === path.join()
           ? []
           : [
               ...characterProblem(ownDead, dead),

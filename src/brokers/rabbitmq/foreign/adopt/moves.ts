@@ -39,7 +39,7 @@ export function movesOf(
         consumer,
         queue,
         next: `${stem}.${next}`,
-        hasFixedDead: !dead.includes(queue) && fixed.has(`queue ${dead}`),
+        hasFixedDead: fixed.has(`queue ${dead}`),
         dead: found.queues.some(({ name }) => name === dead) ? dead : null,
         unbind: doubled.map((each) => unbind(virtualHost, each)),
         staying: [...new Set(others.map(({ source }) => source))],
