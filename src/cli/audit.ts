@@ -4,6 +4,7 @@ import { type Checked, type Diagnostic, accepted, diagnostic, hasErrors } from "
 import type { AuditedPart, AuditReport } from "../report/audit-text.ts";
 import { type FoundDeployment, auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { loadTarget } from "./load-target.ts";
 import { paintOn, print } from "./output.ts";
 import type { About, ReportOptions } from "./refuse.ts";
 import { answerOf, ended, formatOf, refuse, renderedForTools, usage } from "./refuse.ts";
@@ -100,7 +101,7 @@ function withoutVersion(): Diagnostic {
 
 /** A user may write the version alone, or with the broker before it as in a target. */
 function targetsOf({ target, asVersion }: AuditOptions): Checked<Targets> {
-  const own = target === undefined ? null : parseTarget(target);
+  const own = target === undefined ? null : loadTarget(target, "auto");
   if (own?.ok === false) return own;
   const broker = own?.value.broker ?? defaultBroker;
   const wanted = asVersion?.includes("@") === true ? asVersion : `${broker}@${asVersion}`;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 
 import type { Command, Option } from "commander";
 
-import { auditedBrokers } from "./audit-source.ts";
+import { auditedBrokers, stateTools } from "./audit-source.ts";
 import { nearestWord } from "../diagnostics/distance.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { type Project, readProject } from "./project.ts";
@@ -29,6 +29,8 @@ export async function inProject(words: readonly string[]): Promise<readonly stri
   const answer = { json: options.has("json") };
   const file = options.get("project") ?? projectFiles.find((name) => existsSync(name));
   const asked = options.get("env");
+  // An input names its own broker, so only a word of the user brings it an environment.
+  if (asked === undefined && !takesFile(command) && (readsFile(options) || options.has("url"))) return words;
   if (file === undefined) {
     if (asked === undefined) return words;
     return usage(`there is no ${projectFiles[0]} here, and --env names an environment in it`, answer);
@@ -98,6 +100,16 @@ function isMeant({ long, short }: Option, word: string): boolean {
   return typeof short === "string" && word.startsWith(short);
 }
 
+function takesFile({ registeredArguments: [first] }: Command): boolean {
+  return first?.name() === "file";
+}
+
+/** True if a file stands for a running broker. */
+function readsFile(options: Given["options"]): boolean {
+  const states = stateTools.map(({ flags }) => flags.replaceAll(/^--| .*/g, ""));
+  return [...auditedBrokers().map(({ auditor }) => auditor.file.option), ...states].some((each) => options.has(each));
+}
+
 function completed(
   command: Command,
   { options, operands }: Given,
@@ -108,18 +120,17 @@ function completed(
   const names = new Set(command.options.map((option) => option.name()));
   // Without a word about it, `lock` asks nobody.
   const asksNobody = names.has("live") && !options.has("live");
-  const comparesWithFile = operands > 1 || auditedBrokers().some(({ auditor }) => options.has(auditor.file.option));
   // A look at dead letters needs a client's connection. The other commands ask the management API alone.
   const live = names.has("management-url") ? { url, "management-url": managementUrl } : { url: managementUrl };
   const values: Readonly<Record<string, string | undefined>> = {
     project: file,
     target: environment === undefined ? undefined : `${file}#${environment}`,
-    ...(comparesWithFile || asksNobody ? {} : live),
+    ...(operands > 1 || readsFile(options) || asksNobody ? {} : live),
   };
   const added = Object.entries(values).flatMap(([name, value]) =>
     value !== undefined && names.has(name) && !options.has(name) ? [`--${name}`, value] : [],
   );
   const others = command.registeredArguments.filter((each) => each.required && each.name() !== "file").length;
-  const lacksFile = operands <= others && !options.has("queue");
+  const lacksFile = takesFile(command) && operands <= others && !options.has("queue");
   return lacksFile ? [...added, declaration] : added;
 }

@@ -72,7 +72,7 @@ export interface ProjectFile {
         readonly target: string | TargetInput;
         /** The broker that `dead` connects to, without a password. */
         readonly url?: string;
-        /** The broker that `diff` and `leftovers` read, without a password. */
+        /** The broker that `diff`, `leftovers`, `audit` and `adopt` read, without a password. */
         readonly managementUrl?: string;
       }
     >

@@ -115,8 +115,9 @@ export function commandLine(words: readonly string[], finish: Finish): Command {
     addDeadCommands(program, finish);
   }
   for (const command of program.commands.flatMap((each) => [each, ...each.commands])) {
-    const takesDeclaration = command.registeredArguments[0]?.name() === "file";
-    if (!takesDeclaration) continue;
+    const takes = command.registeredArguments[0]?.name() ?? "nothing";
+    const isAboutBroker = takes === "nothing" && command.options.some(({ long }) => long === "--url");
+    if (takes !== "file" && !isAboutBroker) continue;
     command.addOption(environment()).addOption(project());
     // The project file names the declaration, too, before the words come here.
     command.usage(command.usage().replace("<file>", "[file]"));

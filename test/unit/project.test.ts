@@ -99,6 +99,22 @@ describe("the words of a command", () => {
     expect((await redeliver("diff", shop, join(folder, "newer.yaml"), "--env", "dev")).out).toContain("RD312");
   });
 
+  test("have the management API and the target for audit and adopt, and no declaration", async () => {
+    for (const command of ["audit", "adopt"]) {
+      expect((await redeliver(command, "--env", "dev")).error).toContain("http://127.0.0.1:9/%2F cannot be read");
+      expect((await redeliver(command, "--env", "prod")).error).toContain("--definitions FILE");
+      expect((await redeliver(command, "--env", "prd")).error).toContain("did you mean prod?");
+      expect((await redeliver(command, "--env", "dev", "--url", "http://127.0.0.1:19")).error).toContain(":19");
+    }
+    const compiled = await redeliver("compile", "--env", "prod", "--format", "definitions", "--vhost", "/");
+    save(compiled.out, "definitions.json");
+    const definitions = ["--definitions", join(folder, "definitions.json")];
+    expect((await redeliver("audit", ...definitions, "--env", "prod")).out).toContain("by the rules of rabbitmq@4.0");
+    save(environments.replace(/ {2}dev.*\n/, ""));
+    expect((await redeliver("audit", ...definitions)).error).toContain("the version of the broker is missing");
+    expect((await redeliver("adopt", ...definitions, "--env", "prod")).error).toContain("shop on rabbitmq@4.0");
+  });
+
   test.for([[["check", "--help"]], [["explain", "RD101"]]] as const)(
     "%j needs no project file, even a wrong one",
     async ([words]) => {
