@@ -10,7 +10,7 @@ import { accepted, checked } from "../support/examples.ts";
 // Reaches one answer in two ways. The audit knows neither contract nor consumer. It must accept every topology that the
 // compiler makes and the proof accepts.
 
-test("an audit finds no error in a compiled topology, and only those warnings that a contract takes care of", () => {
+test("an audit finds neither an error nor a warning in a compiled topology", () => {
   let audited = 0;
   fc.assert(
     fc.property(anySystem, anyTarget, (input, written) => {
@@ -19,9 +19,7 @@ test("an audit finds no error in a compiled topology, and only those warnings th
       if (!compiled.ok) return;
       const topology = brokerTopologyOf(compiled.value.topology);
       const deployment = { brokerVersion: null, virtualHosts: [{ name: "/", topology }] };
-      const codes = auditDeployment(deployment, target, null).map(({ code }) => code);
-      // Where a failure must count, the contract asks for `basic.reject` or a named time.
-      expect(codes.filter((code) => code !== "RD417")).toEqual([]);
+      expect(auditDeployment(deployment, target, null).map(({ code }) => code)).toEqual([]);
       audited++;
     }),
     { numRuns: 400 },

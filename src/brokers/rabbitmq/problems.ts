@@ -78,7 +78,7 @@ export const rabbitmqProblems = {
   ),
   RD417: warning(
     "The delivery limit does not count basic.nack with requeue",
-    "From 4.3 the limit counts failures, and basic.nack with requeue is not a failure: it returns an untried message. A consumer that uses it after an error gets the message back at once, thousands of times a second. Use basic.reject with requeue for a failure.",
+    "From 4.3 the limit counts failures, and basic.nack with requeue is not a failure: it returns an untried message. A consumer that uses it after an error gets the message back at once, thousands of times a second. Use basic.reject with requeue for a failure. The contract of a queue that Redeliver made says so, so no such queue is reported.",
     `${docs}/quorum-queues`,
   ),
   RD418: warning(

@@ -1,5 +1,6 @@
 import type { Diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { type Bounds, exploreWithin } from "../../../explore/explore.ts";
+import { ownSystemOf } from "./adopt/own-system.ts";
 import { auditModel, withSmallLimit } from "./audit/audit-model.ts";
 import { blockingCircles } from "./audit/blocking.ts";
 import { configuredBadly } from "./audit/configured.ts";
@@ -113,8 +114,11 @@ function lookAt(topology: BrokerTopology, version: SemanticsVersion) {
   for (const given of topology.queues) {
     const settings = semantics.settings(given.name);
     if (settings === null || settings.kind === "stream") continue;
+    // The contract of a consumer of Redeliver's says which failures count.
+    const hasContract = ownSystemOf(topology, settings) !== null;
+    const configured = configuredBadly(settings, given, topology.policies, surroundings, version);
     const found = [
-      ...configuredBadly(settings, given, topology.policies, surroundings, version),
+      ...configured.filter(({ code }) => code !== "RD417" || !hasContract),
       ...goingAway(semantics, surroundings, settings),
     ];
     if (surroundings.shapeOf(given.name) !== "dead") {
