@@ -56,6 +56,8 @@ export interface Unsaid {
   /** The queue, exchange or topic. */
   readonly place: string;
   readonly fact: string;
+  /** True if messages are lost by it today. */
+  readonly isLoss?: true;
 }
 
 /** The consumers on a broker, and the rest of it. */

@@ -30,7 +30,8 @@ export function renderAdoption(
   forget: readonly string[] | null,
 ): string {
   const { proved, findings, judged, imports, added } = adopted;
-  const unsaid = hasUnsaid ? adopted.unsaid : [];
+  const losses = adopted.unsaid.filter(({ isLoss }) => isLoss);
+  const unsaid = hasUnsaid ? adopted.unsaid.filter(({ isLoss }) => !isLoss) : [];
   const { compiled } = proved;
   const title = `${compiled.topology.system} on ${compiled.target}`;
   const listed = (all: Adopted["unsaid"]): string =>
@@ -41,7 +42,8 @@ export function renderAdoption(
   );
   const cannotChange = imports.left.filter(({ place }) => /^(queue|exchange) /.test(place));
   return [
-    ...(findings.length === 0 ? [] : [`These lose messages today:\n\n${renderDiagnostics(findings, { colour })}\n`]),
+    ...(findings.length + losses.length === 0 ? [] : [`These lose messages today:\n${listed(losses)}`]),
+    ...(findings.length === 0 ? [] : [`${renderDiagnostics(findings, { colour })}\n`]),
     ...(judged === null
       ? []
       : [

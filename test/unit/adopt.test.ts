@@ -43,6 +43,9 @@ describe.for(Object.entries(adoptedTopologies))("%s", ([, topology]) => {
     expect(codes.includes("RD334")).toBe(topology.rejected === "lost after");
     const lostToday = adopted.unsaid.some(({ fact }) => fact.includes("a rejected message has no way on"));
     expect(lostToday).toBe(topology.rejected === "lost today");
+    const [, losses = ""] =
+      /^These lose messages today:\n((?: {2}.*\n)*)/.exec(renderAdoption(adopted, false, true, null)) ?? [];
+    expect(losses.includes("a rejected message has no way on")).toBe(lostToday);
   });
 
   test("is written as YAML with comments, and reads back as the same declaration", () => {

@@ -7,6 +7,7 @@ import { writeYaml } from "../../src/adopt/write-yaml.ts";
 import { parseText } from "../../src/declare/parse.ts";
 import { checkSystem, type CompiledSystem } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
+import { renderAdoption } from "../../src/report/adoption.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
 import { adoptedShapes, listingOfShape } from "../support/sqs/adopted-shapes.ts";
 import { arnOf, queue, redriveTo, topicArnOf } from "../support/sqs-listing.ts";
@@ -43,6 +44,12 @@ describe.for(Object.entries(adoptedShapes()))("%s", ([, shape]) => {
     const parsed = parseText(writeYaml(adopted.draft, adopted.unsaid), "yaml");
     expect(parsed).toMatchObject({ ok: true, value: adopted.draft.system });
     expect(checkSystem(parsed.ok ? parsed.value : null)).toMatchObject({ ok: true });
+  });
+
+  test("is reported first if it loses messages today", () => {
+    const isLossy = Object.values(shape.queues).every(({ dead }) => dead === undefined);
+    const text = renderAdoption(adopted, false, true, null);
+    expect(text.startsWith("These lose messages today:\n  celery: no redrive policy")).toBe(isLossy);
   });
 
   test("is imported with each queue, subscription and mapping that is there", () => {

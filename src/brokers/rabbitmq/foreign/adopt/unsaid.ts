@@ -53,7 +53,9 @@ export function unsaidOf(
     ...(own["x-consumer-timeout"] === undefined
       ? []
       : [said("x-consumer-timeout is an argument of the queue: a compiled queue has it in its policy")]),
-    ...(course.end === "lost" ? [said("a rejected message has no way on, and the broker deletes it today")] : []),
+    ...(course.end === "lost"
+      ? [{ ...said("a rejected message has no way on, and the broker deletes it today"), isLoss: true as const }]
+      : []),
     ...(dead === null ? [said("no queue keeps its dead letters today; a declaration always has a dead queue")] : []),
     ...(hasCrash || course.delaysMs.length > 0 || settings.deliveryLimit !== null
       ? []

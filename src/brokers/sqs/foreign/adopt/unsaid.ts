@@ -23,8 +23,6 @@ export function unsaidOf(queue: AuditedQueue, surroundings: Surroundings, guesse
     /celery/i.test(name) &&
       "by its name Celery uses it: each task has the schedule in its code, by default max_retries=3 and default_retry_delay=180",
     "a schedule in its consumers' code, such as calls of ChangeMessageVisibility, shows in no queue",
-    redrive === null &&
-      `no redrive policy ends its attempts today, and SQS deletes a message that fails for longer than its retention; ${guessed} attempts are a guess`,
     redrive === "untold" && `its RedrivePolicy may not be read; ${guessed} attempts are a guess`,
     (delaySeconds ?? 0) > 0 && `DelaySeconds is ${delaySeconds}: a compiled work queue delays no new message`,
     deduplicatesByContent(queue) &&
@@ -40,7 +38,11 @@ export function unsaidOf(queue: AuditedQueue, surroundings: Surroundings, guesse
     bound.length > 0 &&
       `its policy asks for the account of ${bound.join(", ")}, too; the policy of a compiled queue asks for the bucket alone, so another account may send after it takes over the name`,
   ];
-  return facts.filter((fact) => fact !== false).map((fact) => ({ place: name, fact }));
+  const endless = `no redrive policy ends its attempts today, and SQS deletes a message that fails for longer than its retention; ${guessed} attempts are a guess`;
+  return [
+    ...(redrive === null ? [{ place: name, fact: endless, isLoss: true as const }] : []),
+    ...facts.filter((fact) => fact !== false).map((fact) => ({ place: name, fact })),
+  ];
 }
 
 function deduplicatesByContent({ attributes }: AuditedQueue): boolean {
