@@ -46,8 +46,9 @@ export async function fromProject(stack: string): Promise<FromProject | null> {
   const { declaration, environments } = read.value;
   const step = presentStep(file, stack);
   if (step !== null) return step;
-  const system = (await declarationIn(declaration)) as SystemInput;
-  const given = Object.hasOwn(environments, stack) ? environments[stack]?.target : undefined;
+  const declared = (await declarationIn(declaration)) as SystemInput;
+  const { target: given, names } = new Map(Object.entries(environments)).get(stack) ?? {};
+  const system = names === undefined ? declared : { ...declared, names: { ...declared.names, ...names } };
   const target = typeof given === "string" ? asData(given) : given;
   return { deployable: { name: system.name, system }, target: keptIn(file, stack, system, target) };
 }

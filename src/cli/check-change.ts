@@ -103,9 +103,9 @@ async function declared(from: string, system: string, options: FromOptions): Pro
     const found = deployedInState(text.value, system, options.fromTarget);
     return found.ok ? found.value : { ...found, about: { file: from }, exitCode: exitCodes.usage };
   }
-  const planned = await loadPlan(from);
   // `--strategy` is that of the new target. A deployed target of its own has its own strategy, too.
   const { fromTarget, target, strategy } = options;
+  const planned = await loadPlan(from, fromTarget ?? target);
   const deployed = fromTarget === undefined ? targetFor(planned, target, strategy) : loadTarget(fromTarget, "auto");
   const proved = proveLoaded(planned, deployed);
   if (proved.ok) return deployedOf(proved.value);

@@ -6,10 +6,11 @@ import { count } from "../contract/in-words.ts";
 import { keptByLock } from "../contract/choose-strategy.ts";
 import type { Kept } from "../migrate/keep-strategies.ts";
 import { type Plan, plan } from "../plan/plan.ts";
+import { checkSystem } from "../declare/check.ts";
 import type { System } from "../declare/system.ts";
 import { type Proved, provePlan } from "../compile/compile.ts";
 import { loadDeclaration, tell } from "./load-declaration.ts";
-import { loadTarget } from "./load-target.ts";
+import { inNames, loadTarget, namesIn } from "./load-target.ts";
 import { type KeptTarget, targetFor } from "./lock-file.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { holdsPassword, paintOn, print } from "./output.ts";
@@ -33,7 +34,7 @@ export async function planCommand(
     return usage("--strategy needs a target: add --target, such as rabbitmq@4.3", { json: options.json });
   const target = options.target === undefined ? null : loadTarget(options.target, options.strategy);
   if (target?.ok === false) return refuse(undefined, target.diagnostics, options);
-  const planned = await loadPlan(file);
+  const planned = await loadPlan(file, options.target);
   if (!planned.ok) return refuse(file, planned.diagnostics, options, planned.locate);
   warn(file, planned.warnings, options, planned.locate);
   const { costsByStrategy } = await import("../report/costs.ts");
@@ -155,7 +156,8 @@ export async function reportCommand(
   const { writeReport } = await import("./write-report.ts");
   const all = [];
   for (const text of options.target) {
-    const proved = await compilePlan(file, planned, targetFor(planned, text, options.strategy), answer);
+    const named = namesIn(text) === undefined ? planned : await loadPlan(file, text);
+    const proved = await compilePlan(file, named, targetFor(named, text, options.strategy), answer);
     if (!proved.ok) return proved.exitCode;
     all.push(proved);
   }
@@ -172,11 +174,23 @@ interface PlannedSystem extends Partial<Pick<Kept, "kept">> {
 }
 
 /** A declaration with its plan, or the reasons of its refusal. It has the places in the file, if they are known. */
-export type Planned = Checked<PlannedSystem> & { readonly locate?: Locate };
+export type Planned = Checked<PlannedSystem> & {
+  readonly locate?: Locate;
+  readonly own?: ReturnType<typeof namesIn>;
+};
 
-export async function loadPlan(file: string): Promise<Planned> {
-  const system = await loadDeclaration(file);
-  return system.ok ? { ...system, value: { system: system.value, plan: plan(system.value) } } : system;
+/** @param target if it is an environment with names, these replace the names of the declaration */
+export async function loadPlan(file: string, target?: string): Promise<Planned> {
+  const loaded = await loadDeclaration(file);
+  const own = loaded.ok ? namesIn(target) : undefined;
+  const system = own === undefined ? loaded : { ...loaded, ...withNames(loaded, own) };
+  return system.ok ? { ...system, own, value: { system: system.value, plan: plan(system.value) } } : system;
+}
+
+function withNames(loaded: Checked<System>, own: NonNullable<Planned["own"]>): Checked<System> {
+  if (!loaded.ok) return loaded;
+  const checked = checkSystem({ ...loaded.value, names: { ...loaded.value.names, ...own.names } });
+  return checked.ok ? checked : { ok: false, diagnostics: checked.diagnostics.map((each) => inNames(each, own)) };
 }
 
 export interface ProvedFile extends Proved, PlannedSystem {
@@ -192,7 +206,7 @@ export async function compileFile(
   options: ForTarget,
   target: (planned: Planned) => KeptTarget = (planned) => targetFor(planned, options.target, options.strategy),
 ): Promise<ProvedOrRefused> {
-  const planned = await loadPlan(file);
+  const planned = await loadPlan(file, options.target);
   const proved = await compilePlan(file, planned, target(planned), options);
   if (!proved.ok) return proved;
   const warnings = waiveFor(options, proved.warnings);
@@ -238,7 +252,7 @@ export function proveLoaded(planned: Planned, target: KeptTarget): Checked<Prove
   tell({ kind: "working", on: `the proof of ${count(consumers.length, "consumer")} on ${target.value.broker}` });
   const proved = provePlan(planned.value.plan, target.value);
   tell({ kind: "working", on: null });
-  if (!proved.ok) return proved;
+  if (!proved.ok) return { ...proved, diagnostics: proved.diagnostics.map((each) => inNames(each, planned.own)) };
   const { system } = planned.value;
   const { kept = [] } = target;
   const compiled = kept.length === 0 ? proved.value.compiled : withKept(proved.value.compiled, kept);

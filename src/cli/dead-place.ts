@@ -68,7 +68,7 @@ async function findQueue(file: string | undefined, options: PlaceOptions): Promi
       "name a declaration, --target and --consumer; or --queue for a queue that no declaration names",
     );
   // Warnings are for people who deploy. At night they would hide the answer.
-  const proved = await compilePlan(file, await loadPlan(file), loadTarget(target, options.strategy), options);
+  const proved = await compilePlan(file, await loadPlan(file, target), loadTarget(target, options.strategy), options);
   return proved.ok ? declaredQueue(proved, consumer, parked) : proved.exitCode;
 }
 

@@ -40,6 +40,23 @@ export function environmentIn(text: string): { readonly file: string; readonly n
   return file === undefined || name === undefined ? null : { file, name };
 }
 
+/** The names of an environment. Undefined if the target is no environment, or one without names. */
+export function namesIn(target: string | undefined) {
+  const place = target === undefined ? null : environmentIn(target);
+  const project = place === null ? null : readProject(place.file);
+  if (place === null || project?.ok !== true) return undefined;
+  const names = new Map(Object.entries(project.value.environments)).get(place.name)?.names;
+  return names && { ...place, names };
+}
+
+/** A problem with the names of an environment, at its place there. */
+export function inNames(problem: Diagnostic, own: ReturnType<typeof namesIn>): Diagnostic {
+  const isOwn = Object.keys(own?.names ?? {}).some((each) => problem.path === `names.${each}`);
+  return own === undefined || !isOwn
+    ? problem
+    : inProject({ ...problem, path: `environments.${own.name}.${problem.path}` }, own.file);
+}
+
 function targetOf({ file, name }: { readonly file: string; readonly name: string }, strategy: string): Checked<Target> {
   const project = readProject(file);
   if (!project.ok) return project;

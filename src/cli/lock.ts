@@ -75,7 +75,7 @@ async function targetOf(file: string, options: LockOptions): Promise<Checked<Tar
   if (sources.length > 1 || (options.live === true && source === undefined))
     return usage("name one broker with --url, or with managementUrl in the project file and --live", options);
   const target = loadTarget(options.target, options.strategy);
-  const planned = await loadPlan(file);
+  const planned = await loadPlan(file, options.target);
   // Queues that were made anew may have any strategy.
   if (!target.ok || !planned.ok || source === undefined) return options.replace === true ? target : undefined;
   const { broker } = target.value;

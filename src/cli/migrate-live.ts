@@ -42,7 +42,7 @@ export async function migrateLive(file: string, options: MigrateOptions): Promis
   if (place === null) return usage("--next and --apply need the lock of an environment: name it with --env", options);
   if (source?.kind !== "live")
     return usage("name the running broker with --url, or managementUrl in the project file", options);
-  const planned = await loadPlan(file);
+  const planned = await loadPlan(file, options.target);
   const target = targetFor(planned, options.target, options.strategy);
   const proved = await compilePlan(file, planned, target, options);
   if (!proved.ok) return proved.exitCode;

@@ -28,7 +28,7 @@ export interface MigrateOptions extends FromOptions {
 /** Shows the proved steps from the deployed declaration to a new one, and writes a declaration for each. */
 export async function migrateCommand(file: string, options: MigrateOptions): Promise<number> {
   const { output: folder, ...answer } = options;
-  const planned = await loadPlan(file);
+  const planned = await loadPlan(file, options.target);
   if (!planned.ok)
     return refuse(planned.diagnostics, answer, { file, locate: planned.locate }, exitCodeOf(planned.diagnostics));
   const target = targetFor(planned, options.target, options.strategy);

@@ -9,6 +9,8 @@ import { parseText } from "../declare/parse.ts";
 import { plainData } from "../declare/plain-data.ts";
 import { unmended } from "../declare/foreign-shapes.ts";
 import { locateIn } from "../declare/locate.ts";
+import { names, templateTexts } from "../declare/names-schema.ts";
+import type { NamesInput } from "../declare/system.ts";
 import { catalogue } from "../diagnostics/catalogue.ts";
 import {
   type Checked,
@@ -36,6 +38,7 @@ const environment = z.strictObject({
   target: z.union([text, z.record(z.string(), z.unknown())]),
   url: text.optional(),
   managementUrl: text.optional(),
+  names: names.optional(),
 });
 
 const waiver = z.strictObject({
@@ -74,6 +77,8 @@ export interface ProjectFile {
         readonly url?: string;
         /** The broker that `diff`, `leftovers`, `audit` and `adopt` read, without a password. */
         readonly managementUrl?: string;
+        /** Templates for names on the broker, in place of those of the declaration. */
+        readonly names?: NamesInput;
       }
     >
   >;
@@ -227,6 +232,7 @@ const projectForm: InputForm = {
     return String(path.at(-1));
   },
   texts: {
+    ...templateTexts,
     [/^RD\d{3}$/.source]: "the code of a warning, such as RD207",
     [environmentName.source]: "a name of letters, digits, dots, dashes and underscores",
   },

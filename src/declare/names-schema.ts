@@ -15,6 +15,16 @@ export function templatePattern(field: keyof typeof placeholders): RegExp {
   return new RegExp(`^(?:[^{}]|\\{(?:${placeholders[field].join("|")})\\})*$`);
 }
 
+export const templates = Object.keys(placeholders) as (keyof typeof placeholders)[];
+/** The form of each template in words, by its pattern. */
+export const templateTexts: Readonly<Record<string, string>> = Object.fromEntries(
+  templates.map((field) => {
+    const words = placeholders[field].map((each) => `{${each}}`).join(", ");
+    const text = `a template with ${words.replace(/, ([^,]*)$/, " and $1")} as its only placeholders`;
+    return [templatePattern(field).source, text];
+  }),
+);
+
 /** The templates for names on the broker. */
 export const names = z.strictObject({
   queue: about(

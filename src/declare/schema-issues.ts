@@ -8,7 +8,7 @@ import { asCode, corrected, correctedBinding, correctedFrom, isSwitched, without
 import { durationPattern } from "./duration.ts";
 import { ownWord } from "./other-words.ts";
 import { durationHelp, guessed, isGuessed, isMapping, withGuessedUnits } from "./read-duration.ts";
-import { placeholders, templatePattern } from "./names-schema.ts";
+import { placeholders, templatePattern, templates, templateTexts } from "./names-schema.ts";
 import { jitterPattern } from "./schema-parts.ts";
 import { type Sentences, unknownKeySentences, wholeSchemaOf } from "./unknown-keys.ts";
 import { meantBy } from "./unknown-keys.ts";
@@ -17,15 +17,6 @@ import { meantBy } from "./unknown-keys.ts";
 export const durationTexts: Readonly<Record<string, string>> = {
   [durationPattern.source]: 'a duration such as "250ms", "30s", "2h" or "14d"',
 };
-
-const templates = Object.keys(placeholders) as (keyof typeof placeholders)[];
-const templateTexts: Readonly<Record<string, string>> = Object.fromEntries(
-  templates.map((field) => {
-    const words = placeholders[field].map((each) => `{${each}}`).join(", ");
-    const text = `a template with ${words.replace(/, ([^,]*)$/, " and $1")} as its only placeholders`;
-    return [templatePattern(field).source, text];
-  }),
-);
 
 /** The source of the pattern that a text does not match. */
 function sourceOf({ pattern = "" }: { readonly pattern?: string | undefined }): string {

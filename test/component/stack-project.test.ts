@@ -56,6 +56,13 @@ test.each(["store.json", "store.ts"])("a stack deploys %s with the target of its
   expect(resourcesOf(run, "RetryTopology").map(({ name }) => name)).toEqual(["store"]);
 });
 
+test("a stack has the names of its environment", async () => {
+  const prod = { ...environments.prod, names: { queue: "prod-{consumer}" } };
+  const run = await deployed({ declaration: "store.ts", environments: { prod } }, "prod", {});
+  const names = resourcesOf(run, "Queue").map(({ inputs }) => inputs["name"]);
+  expect(names.toSorted()).toEqual(["prod-billing", "prod-billing-dead", "prod-billing-undelivered"]);
+});
+
 test("a target of the configuration wins, and the rest of the configuration counts", async () => {
   const run = await deployed({ declaration: "store.json", environments }, "staging", access);
   expect(resourcesOf(run, "Queue").map(({ inputs }) => inputs["name"])).toContain("store.billing");

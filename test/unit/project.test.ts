@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { rmSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { runCommand, type Said } from "../support/run-command.ts";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -41,6 +41,7 @@ function executed(...words: readonly string[]): Said {
 }
 
 beforeEach(() => {
+  rmSync(join(folder, "redeliver.lock.json"), { force: true });
   for (const ending of ["yaml", "json", "ts", "cts"])
     rmSync(join(folder, `redeliver.config.${ending}`), { force: true });
   save(declaration, "shop.yaml");
@@ -122,6 +123,63 @@ describe("the words of a command", () => {
       expect(executed(...words)).toMatchObject({ code: 0, error: "" });
     },
   );
+});
+
+describe("the names of an environment", () => {
+  const named = (names: string): string =>
+    environments.replace("strategy: waits }", `strategy: waits }, names: ${names}`);
+  const queuesIn = (out: string): readonly string[] =>
+    (JSON.parse(out) as { topology: { queues: { name: string }[] } }).topology.queues.map(({ name }) => name);
+
+  test("replace those of the declaration, template by template", async () => {
+    save(`${declaration}names: { queue: "q.{consumer}", dead: "dlq.{queue}" }\n`, "shop.yaml");
+    save(named('{ queue: "prod.{consumer}" }'));
+    const names = queuesIn((await redeliver("compile", "--env", "prod")).out);
+    expect(names).toEqual(expect.arrayContaining(["prod.billing", "dlq.prod.billing", "prod.billing-eu"]));
+    expect(queuesIn((await redeliver("compile", "--env", "dev")).out)).toContain("q.billing");
+    const plain = await redeliver("compile", shop, "--target", "rabbitmq@4.0");
+    expect(queuesIn(plain.out)).toContain("q.billing");
+  });
+
+  test("are those of each target in a report, and of a deployed declaration", async () => {
+    save(named('{ queue: "prod.{consumer}" }'));
+    const targets = ["--target", `${file}#dev`, "--target", `${file}#prod`];
+    await redeliver("report", shop, ...targets, "--output", join(folder, "out"));
+    const files = readdirSync(join(folder, "out"), { recursive: true, encoding: "utf8" });
+    const compiled = files.filter((each) => each.endsWith("compiled.json"));
+    const names = compiled.flatMap((each) => queuesIn(readFileSync(join(folder, "out", each), "utf8")));
+    expect(names).toEqual(expect.arrayContaining(["shop.billing", "prod.billing"]));
+    const change = ["--from", shop, "--from-target", `${file}#prod`];
+    const same = await redeliver("check", shop, "--env", "prod", ...change);
+    expect(same.out).toContain("none: this is deployed");
+    const renamed = await redeliver("check", shop, "--target", "rabbitmq@4.0", "--strategy", "waits", ...change);
+    expect(renamed.error).toContain("the queue prod.billing of billing cannot be renamed in place to shop.billing");
+  });
+
+  test("are in the lock, and migrate moves to them", async () => {
+    save(named('{ queue: "prod.{consumer}" }'));
+    expect((await redeliver("lock", "--env", "prod")).code).toBe(0);
+    expect((await redeliver("check", "--env", "prod")).out).toContain("none: this is deployed");
+    save(named('{ queue: "p.{consumer}" }'));
+    expect((await redeliver("check", "--env", "prod")).error).toContain("cannot be renamed in place to p.billing");
+    const migration = await redeliver("migrate", "--env", "prod");
+    expect([migration.code, migration.out.includes("p.billing")]).toEqual([0, true]);
+  });
+
+  test.for([
+    ["amq.{consumer}", "RD204", "names that start with amq."],
+    ["{system}", "RD205", "would be the work queue of billing and"],
+    ["a\u200b{consumer}", "RD113", "an invisible character"],
+    ["{billing}", "RD321", "is not a template with {system} and {consumer} as its only placeholders"],
+  ] as const)("are refused at their place: %s", async ([template, code, reason]) => {
+    save(named(JSON.stringify({ queue: template })));
+    const said = await redeliver("check", "--env", "prod");
+    expect([said.code, said.out]).toEqual([2, ""]);
+    expect(said.error).toContain(`[${code}]`);
+    expect(said.error).toContain(reason);
+    expect(said.error).toContain("environments.prod.names.queue");
+    expect(said.error).toContain("redeliver.config.yaml:4:");
+  });
 });
 
 describe("a wrong project file or choice is refused with its fix, and nothing runs", () => {
