@@ -140,6 +140,7 @@ export const changeCases: readonly ChangeCase[] = [
   }),
   change("another `queue`", {}, billing({ queue: "invoices" }), ...forName),
   change("`names.queue`", {}, { names: { queue: "q-{system}-{consumer}" } }),
+  change("`deadLetter.queue`", {}, billing({ deadLetter: { queue: "lost" } })),
   change("`names.dead`", {}, { names: { dead: "{queue}-dlq" } }),
   change("`names.source`", {}, { names: { source: "events-{system}-{source}" } }),
   change("`names.shared`", {}, { names: { shared: "{system}-x" } }),

@@ -137,9 +137,12 @@ export function namesIn({ system }: Deployed): readonly string[] {
     ...Object.entries(system.sources).flatMap(([key, { name }]) =>
       name === undefined ? [] : `  ${visible(key)}: name: ${visible(name)}`,
     ),
-    ...Object.entries(system.consumers).flatMap(([key, { queue }]) =>
-      queue === undefined ? [] : `  ${visible(key)}: queue: ${visible(queue)}`,
-    ),
+    ...Object.entries(system.consumers).flatMap(([key, { queue, deadLetter }]) => [
+      ...(queue === undefined ? [] : [`  ${visible(key)}: queue: ${visible(queue)}`]),
+      ...(deadLetter?.queue === undefined
+        ? []
+        : [`  ${visible(key)}: deadLetter: queue: ${visible(deadLetter.queue)}`]),
+    ]),
   ];
   return lines.length === 0 ? [] : ["these names belong into your declaration:", ...lines];
 }

@@ -177,20 +177,25 @@ function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[]):
   const taken = new Set(from.parts.map(({ name }) => name));
   const { separator } = brokerOf(from.target);
   const consumers = Object.entries(to.system.consumers).map(([consumer, declared]): readonly [string, Consumer] => {
-    const isFree = workQueueOf(from, consumer) !== workQueueOf(to, consumer);
-    if (!wanted.includes(consumer) || isFree) return [consumer, declared];
-    const name = nameOfQueue(from.system, consumer, separator);
-    const queue = nextGeneration(name, separator, taken);
-    const { formerly: _, ...rest } = declared;
-    return [consumer, { ...rest, queue }];
+    if (!wanted.includes(consumer)) return [consumer, declared];
+    const old = namesOfQueues(from.system, consumer, separator);
+    const { deadLetter } = declared;
+    // The old queue and the new one cannot share a dead queue.
+    const isShared = deadLetter?.queue !== undefined && deadLetter.queue === old.dead;
+    const own = isShared
+      ? { ...declared, deadLetter: { ...deadLetter, queue: nextGeneration(old.dead, separator, taken) } }
+      : declared;
+    if (workQueueOf(from, consumer) !== workQueueOf(to, consumer)) return [consumer, own];
+    const { formerly: _, ...rest } = own;
+    return [consumer, { ...rest, queue: nextGeneration(old.work, separator, taken) }];
   });
   return { ...to.system, consumers: Object.fromEntries(consumers) };
 }
 
-/** The declared name of a work queue. A broker may add a suffix. */
-function nameOfQueue(system: System, consumer: string, separator: Separator): string {
+/** The declared names of a consumer's queues. A broker may add a suffix. */
+function namesOfQueues(system: System, consumer: string, separator: Separator): ReturnType<typeof queueNames> {
   const alone = planAlone(system, consumer);
-  return queueNames(alone, alone.consumers[0] ?? { consumer }, separator).work;
+  return queueNames(alone, alone.consumers[0] ?? { consumer }, separator);
 }
 
 function contractOf({ compiled }: Deployed, consumer: string): AnyContract | undefined {
@@ -208,10 +213,12 @@ function sideBySide(from: Deployed, to: System, keys: ReadonlyMap<string, string
     const key = keys.get(consumer);
     if (key === undefined) return [];
     const own = { ...(key === consumer ? {} : { formerly: consumer }), ...declared, from: undefined };
-    const queue = nameOfQueue(from.system, consumer, separator);
+    const { work: queue, dead } = namesOfQueues(from.system, consumer, separator);
     // The new declaration may have other templates of names.
-    const isNamed = nameOfQueue({ ...to, consumers: { [key]: own } }, key, separator) === queue;
-    return [[key, isNamed ? own : { ...own, queue }] as const];
+    const namesOf = (each: Consumer) => namesOfQueues({ ...to, consumers: { [key]: each } }, key, separator);
+    const named = namesOf(own).work === queue ? own : { ...own, queue };
+    const isSame = namesOf(named).dead === dead;
+    return [[key, isSame ? named : { ...named, deadLetter: { ...named.deadLetter, queue: dead } }] as const];
   });
   const staying = Object.entries(from.system.consumers).filter(([consumer]) => keys.get(consumer) !== consumer);
   const used = new Set(staying.flatMap(([, own]) => Object.keys(own.from ?? {})));

@@ -3,12 +3,11 @@ import { brokerOf } from "../brokers/index.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import { type Diagnostic, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { type Deployed, isElsewhere, partKey } from "./deployed.ts";
-import { objectionsTo } from "./keep-strategies.ts";
+import { objectionsTo, planAlone } from "./keep-strategies.ts";
 import { sourcesInUse } from "./sources-in-use.ts";
 import { type TakenSources, takenAfter } from "./taken-sources.ts";
-import { type Separator, pathOfQueue, queueNames } from "../plan/names.ts";
+import { pathOfOwn, queueNames } from "../plan/names.ts";
 import { nameOfSystem } from "../plan/plan.ts";
-import type { System } from "../declare/system.ts";
 import { wordOf } from "../diagnostics/word-of.ts";
 
 /**
@@ -89,32 +88,13 @@ function causeOf({ system: before }: Deployed, to: Deployed, consumer: string, i
   const field = (["delivery", "order"] as const).find((each) => old?.[each] !== now?.[each]);
   if (field !== undefined) return { path: [...own, field], isName: false };
   const kind = isDead ? "dead" : "work";
-  const [was, would] = [before, after].map((system) => namesIn(system, consumer, brokerOf(target).separator)[kind]);
-  if (was !== would) return { path: pathOfName(after, consumer, isDead), isName: true };
+  const { separator } = brokerOf(target);
+  const [was, would] = [before, after].map((system) => {
+    const alone = planAlone(system, consumer);
+    return queueNames(alone, alone.consumers[0] ?? { consumer }, separator)[kind];
+  });
+  if (was !== would) return { path: pathOfOwn(planAlone(after, consumer), consumer, kind), isName: true };
   return { path: isDead ? ["target"] : [...own, "from"], isName: false };
-}
-
-/** The place in the declaration that gives the new name. */
-function pathOfName({ names, consumers }: System, consumer: string, isDead: boolean): readonly string[] {
-  if (isDead) return names?.dead === undefined ? ["consumers", consumer] : ["names", "dead"];
-  const { queue, formerly } = consumers[consumer] ?? {};
-  const own = { ...(queue === undefined ? {} : { queue }), ...(formerly === undefined ? {} : { formerly }) };
-  return pathOfQueue(names === undefined ? {} : { names }, { consumer, ...own });
-}
-
-/** The names that the declaration decides. A broker may add a suffix. */
-function namesIn(
-  { names, consumers, ...system }: System,
-  consumer: string,
-  separator: Separator,
-): ReturnType<typeof queueNames> {
-  const { queue, formerly } = consumers[consumer] ?? {};
-  const own = { ...(queue === undefined ? {} : { queue }), ...(formerly === undefined ? {} : { formerly }) };
-  return queueNames(
-    { system: nameOfSystem(system), ...(names === undefined ? {} : { names }) },
-    { consumer, ...own },
-    separator,
-  );
 }
 
 /** The parts that exist with other settings, each with the differences. */

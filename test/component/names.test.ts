@@ -326,7 +326,10 @@ test("a new name for a deployed queue or source is refused", () => {
     [plain, lost],
     [lost, plain],
   ] as const)
-    expect(refuseChange(before, after)).toMatchObject([{ code: "RD302" }]);
+    expect(refuseChange(before, after)).toMatchObject([
+      { code: "RD302", message: expect.stringContaining("cannot be renamed in place") as string },
+    ]);
+  expect(refused(plain, lost)).toEqual(["RD302 consumers.billing.deadLetter.queue"]);
 });
 
 const spelled = {

@@ -99,6 +99,33 @@ test.each([
   expect((await runCommand(["check", last, "--from", beside, "--target", target])).error).toContain("error[RD303]");
 });
 
+test.each([
+  ["a name of its own", "{ queue: lost }", ""],
+  ["another name of its own", "{ queue: found }", "{ queue: lost }"],
+  ["the name that it has, and the work queue another one", "{ queue: lost }, queue: q", "{ queue: lost }"],
+  ["the name of the template", "{}", "{ queue: lost }"],
+])("a dead queue gets %s in steps", async (_, now, before) => {
+  const consumer = (own: string): string => {
+    const dead = own === "" ? "" : `, deadLetter: ${own}`;
+    return `billing: { from: { orders: all }, retry: { attempts: 3, backoff: { kind: constant, delay: 10s } }, handlerTimeout: 10s${dead} }`;
+  };
+  const declared = (own: string): string =>
+    `name: shop\nsources: { orders: { kind: topic } }\nconsumers: { ${consumer(own)} }\n`;
+  writeFileSync(old, declared(before));
+  writeFileSync(next, declared(now));
+  for (const target of ["rabbitmq@4.3", "sqs@eu-west-1"]) {
+    const said = await runCommand(["migrate", next, "--from", old, "--target", target, "--output", steps]);
+    expect(said).toMatchObject({ code: 0, error: "" });
+    let from = old;
+    for (const file of readdirSync(steps)) {
+      const step = join(steps, file);
+      expect(await runCommand(["check", step, "--from", from, "--target", target])).toMatchObject({ code: 0 });
+      from = step;
+    }
+    expect(readdirSync(steps)).toHaveLength(2);
+  }
+});
+
 test("queues that a single deployment leaves with messages in them are named", async () => {
   declare(next, "");
   writeFileSync(next, `name: store\n${readFileSync(next, "utf8").replace(/^name: shop\n/, "")}`);
