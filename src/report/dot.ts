@@ -1,5 +1,6 @@
 import type { Graph, GraphNode } from "../brokers/graph.ts";
-import { type NumberedGraph, type NumberedNode, labelLines, nameLines, numberGraph, strokes } from "./graph-layout.ts";
+import type { NumberedGraph, NumberedNode } from "./graph-layout.ts";
+import { colours, labelLines, nameLines, numberGraph, strokes } from "./graph-layout.ts";
 import { visible } from "../diagnostics/visible.ts";
 import { escapeXml } from "./markup.ts";
 
@@ -45,61 +46,24 @@ interface Look {
   readonly style: string;
   /** Inches to the left and right of the label, and above and below it. */
   readonly margin: string;
-  readonly fill: string;
-  readonly stroke: string;
-  readonly text: string;
 }
 
 const looks: Readonly<Record<GraphNode["kind"], Look>> = {
-  source: {
-    shape: "cds",
-    style: "filled",
-    margin: "0.16,0.12",
-    fill: "#eef2f6",
-    stroke: "#64748b",
-    text: "#1e293b",
-  },
-  work: {
-    shape: "box",
-    style: "rounded,filled,bold",
-    margin: "0.16,0.07",
-    fill: "#e3eefb",
-    stroke: "#2f6fb3",
-    text: "#14324f",
-  },
-  tier: {
-    shape: "box",
-    style: "rounded,filled,dashed",
-    margin: "0.16,0.07",
-    fill: "#fdf3dc",
-    stroke: "#b07d1a",
-    text: "#4a3508",
-  },
-  dead: {
-    shape: "cylinder",
-    style: "filled",
-    margin: "0.16,0.07",
-    fill: "#fbe6e4",
-    stroke: "#b3443a",
-    text: "#571b15",
-  },
-  instance: {
-    shape: "box3d",
-    style: "filled",
-    margin: "0.16,0.07",
-    fill: "#e4f3ec",
-    stroke: "#2f855a",
-    text: "#143d2a",
-  },
+  source: { shape: "cds", style: "filled", margin: "0.16,0.12" },
+  work: { shape: "box", style: "rounded,filled,bold", margin: "0.16,0.07" },
+  tier: { shape: "box", style: "rounded,filled,dashed", margin: "0.16,0.07" },
+  dead: { shape: "cylinder", style: "filled", margin: "0.16,0.07" },
+  instance: { shape: "box3d", style: "filled", margin: "0.16,0.07" },
 };
 
 function renderNode(node: NumberedNode, graph: NumberedGraph): string {
-  const look = looks[node.kind];
+  const { shape, style, margin } = looks[node.kind];
+  const { fill, stroke, text } = colours[node.kind];
   const width = loopWidth(node, graph);
   const name = nameLines(node.label).map(escapeLabel).join("<br/>");
   const detail = node.detail === undefined ? [] : labelLines(node.detail).map(escapeLabel);
   const label = [`<b>${name}</b>`, ...detail.map((line) => `<font point-size="10">${line}</font>`)].join("<br/>");
-  return `${node.number} [label=<${label}>, class=${node.kind}, shape=${look.shape}, margin="${look.margin}", style="${look.style}", fillcolor="${look.fill}", color="${look.stroke}", fontcolor="${look.text}"${width}]`;
+  return `${node.number} [label=<${label}>, class=${node.kind}, shape=${shape}, margin="${margin}", style="${style}", fillcolor="${fill}", color="${stroke}", fontcolor="${text}"${width}]`;
 }
 
 /** The label of a loop stands above its node. The node must be wide enough to hold it inside the cluster. */

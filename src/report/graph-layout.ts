@@ -9,6 +9,15 @@ export const strokes: Readonly<Record<GraphEdge["kind"], string>> = {
   dead: "#b3443a",
 };
 
+/** The colours of nodes, the same in every drawing. */
+export const colours: Readonly<Record<GraphNode["kind"], Readonly<Record<"fill" | "stroke" | "text", string>>>> = {
+  source: { fill: "#eef2f6", stroke: "#64748b", text: "#1e293b" },
+  work: { fill: "#e3eefb", stroke: "#2f6fb3", text: "#14324f" },
+  tier: { fill: "#fdf3dc", stroke: "#b07d1a", text: "#4a3508" },
+  dead: { fill: "#fbe6e4", stroke: "#b3443a", text: "#571b15" },
+  instance: { fill: "#e4f3ec", stroke: "#2f855a", text: "#143d2a" },
+};
+
 /**
  * A graph with short ids instead of names, in the order in which a message passes its places. Every drawing starts from
  * it. Layout programs draw earlier places further to the left and to the top.

@@ -1,5 +1,6 @@
 import type { Graph, GraphEdge, GraphNode } from "../brokers/graph.ts";
-import { type NumberedGraph, type NumberedNode, labelLines, nameLines, numberGraph, strokes } from "./graph-layout.ts";
+import type { NumberedGraph, NumberedNode } from "./graph-layout.ts";
+import { colours, labelLines, nameLines, numberGraph, strokes } from "./graph-layout.ts";
 import { visible } from "../diagnostics/visible.ts";
 
 /**
@@ -33,14 +34,6 @@ const shapes: Readonly<Record<GraphNode["kind"], readonly [string, string]>> = {
   instance: ["[[", "]]"],
 };
 
-const classes: Readonly<Record<GraphNode["kind"], string>> = {
-  source: "fill:#eef2f6,stroke:#64748b,color:#1e293b",
-  work: "fill:#e3eefb,stroke:#2f6fb3,color:#14324f",
-  tier: "fill:#fdf3dc,stroke:#b07d1a,color:#4a3508",
-  dead: "fill:#fbe6e4,stroke:#b3443a,color:#571b15",
-  instance: "fill:#e4f3ec,stroke:#2f855a,color:#143d2a",
-};
-
 const arrows: Readonly<Record<GraphEdge["kind"], string>> = {
   publish: "-->",
   retry: "-.->",
@@ -56,8 +49,9 @@ function renderNode(node: NumberedNode): string {
 
 function renderClasses(graph: NumberedGraph): string[] {
   const nodes = [...graph.sources, ...graph.consumers.flatMap((each) => each.nodes), ...graph.shared];
-  return Object.entries(classes).flatMap(([kind, style]) => {
+  return Object.entries(colours).flatMap(([kind, { fill, stroke, text }]) => {
     const members = nodes.filter((node) => node.kind === kind).map((node) => node.number);
+    const style = `fill:${fill},stroke:${stroke},color:${text}`;
     return members.length === 0 ? [] : [`  classDef ${kind} ${style}`, `  class ${members.join(",")} ${kind}`];
   });
 }
