@@ -99,93 +99,76 @@ function waitsNode(walk: Walk, alike: readonly GraphNode[]): GraphNode {
   };
 }
 
-function addEdge(
+/** Adds an arrow to each of these places, or a line to the arrow that is there. */
+function addEdges(
   walk: Walk,
-  from: string,
-  to: string,
+  { from, kind, consumer }: Omit<GraphEdge, "label" | "to">,
+  to: readonly string[],
   label: string,
-  kind: GraphEdge["kind"],
-  consumer: string | null,
 ): void {
-  const key = JSON.stringify([from, to, kind]);
-  const edge = walk.edges.get(key);
-  if (edge === undefined) walk.edges.set(key, { from, to, kind, consumer, labels: [label] });
-  else if (!edge.labels.includes(label)) edge.labels.push(label);
+  for (const place of to) {
+    const key = JSON.stringify([from, place, kind]);
+    const present = walk.edges.get(key);
+    if (present === undefined) walk.edges.set(key, { from, to: place, kind, consumer, labels: [label] });
+    else if (!present.labels.includes(label)) present.labels.push(label);
+  }
 }
 
-function drawSources(walk: Walk, contract: Contract): void {
-  const to = contract.workQueue ?? `instance:${contract.consumer}`;
-  for (const { exchange, routingKeys, arguments: wanted } of contract.sources) {
+function drawSources(walk: Walk, { consumer, sources, workQueue }: Contract): void {
+  for (const { exchange, routingKeys, arguments: wanted } of sources) {
     const { "x-match": match = "", ...headers } = wanted ?? {};
     const pairs = Object.entries(headers).map(([key, value]) => `${key}=${value}`);
     const label = pairs.length === 0 ? routingKeys.join("\n") : [match, ...pairs].join("\n");
-    addEdge(walk, `source:${exchange}`, to, label, "publish", contract.consumer);
+    const arrow = { from: `source:${exchange}`, kind: "publish", consumer } as const;
+    addEdges(walk, arrow, [workQueue ?? `instance:${consumer}`], label);
   }
 }
 
 function drawWork(walk: Walk, contract: Contract, workQueue: string): void {
+  const { consumer, outcomes, crashDeliveries } = contract;
+  const dead = { from: workQueue, kind: "dead", consumer } as const;
   for (const { attempt } of contract.attempts) {
-    const message = messageAt(contract, attempt);
-    for (const operation of operationsAfter(contract.outcomes.transient, attempt)) {
-      drawFailure(walk, contract, workQueue, attempt, message, operation);
+    for (const operation of operationsAfter(outcomes.transient, attempt)) {
+      drawFailure(walk, contract, workQueue, attempt, operation);
     }
-    for (const operation of operationsAfter(contract.outcomes.permanent, attempt)) {
-      for (const to of whereTo(walk, workQueue, message, operation)) {
-        addEdge(walk, workQueue, to, "permanent failure", "dead", contract.consumer);
-      }
+    for (const operation of operationsAfter(outcomes.permanent, attempt)) {
+      addEdges(walk, dead, whereTo(walk, workQueue, messageAt(contract, attempt), operation), "permanent failure");
     }
   }
   drawRetryAfter(walk, contract, workQueue);
-  const crashes = `${contract.crashDeliveries} ${contract.crashDeliveries === 1 ? "crash" : "crashes"} (delivery limit)`;
-  for (const to of deadLetter(walk, workQueue, messageAt(contract, 1), "delivery_limit")) {
-    addEdge(walk, workQueue, to, crashes, "dead", contract.consumer);
-  }
+  const crashes = `${crashDeliveries} ${crashDeliveries === 1 ? "crash" : "crashes"} (delivery limit)`;
+  addEdges(walk, dead, deadLetter(walk, workQueue, messageAt(contract, 1), "delivery_limit"), crashes);
 }
 
-function drawFailure(
-  walk: Walk,
-  contract: Contract,
-  workQueue: string,
-  attempt: number,
-  message: Routed,
-  operation: Operation,
-): void {
-  const isLast = attempt === contract.attempts.length;
+function drawFailure(walk: Walk, contract: Contract, workQueue: string, attempt: number, operation: Operation): void {
   const failure = `failure of attempt ${attempt}`;
-  if (staysInQueue(operation)) {
-    if (isLast) {
-      for (const to of deadLetter(walk, workQueue, message, "delivery_limit")) {
-        addEdge(walk, workQueue, to, `${failure} (delivery limit)`, "dead", contract.consumer);
-      }
-      return;
+  const message = messageAt(contract, attempt);
+  const retry = { from: workQueue, kind: "retry", consumer: contract.consumer } as const;
+  const dead = { ...retry, kind: "dead" } as const;
+  if (!staysInQueue(operation)) {
+    for (const to of whereTo(walk, workQueue, message, operation)) {
+      const isDead = walk.queues.get(to)?.role === "dead";
+      addEdges(walk, isDead ? dead : retry, [to], failure);
+      if (!isDead) drawDue(walk, contract, to, operation, attempt + 1);
     }
+  } else if (attempt === contract.attempts.length) {
+    addEdges(walk, dead, deadLetter(walk, workQueue, message, "delivery_limit"), `${failure} (delivery limit)`);
+  } else {
     const delayMs = contract.attempts[attempt]?.delayMs ?? 0;
-    addEdge(
-      walk,
-      workQueue,
-      workQueue,
-      `${failure}: back after ${formatDurationMs(delayMs)}`,
-      "retry",
-      contract.consumer,
-    );
-    return;
-  }
-  for (const to of whereTo(walk, workQueue, message, operation)) {
-    const isDead = walk.queues.get(to)?.role === "dead";
-    addEdge(walk, workQueue, to, failure, isDead ? "dead" : "retry", contract.consumer);
-    if (!isDead) drawDue(walk, contract, to, operation, attempt + 1);
+    addEdges(walk, retry, [workQueue], `${failure}: back after ${formatDurationMs(delayMs)}`);
   }
 }
 
 /** The paths of a delay that the handler asks for. They end like the other retries of that attempt. */
 function drawRetryAfter(walk: Walk, contract: Contract, workQueue: string): void {
+  const retry = { from: workQueue, kind: "retry", consumer: contract.consumer } as const;
   for (const step of contract.retryAfter ?? []) {
     const label = `handler asks for up to ${formatDurationMs(step.upToMs)}`;
     for (const { attempt } of contract.attempts.slice(0, -1)) {
       for (const operation of operationsAfter(step, attempt)) {
-        if (staysInQueue(operation)) addEdge(walk, workQueue, workQueue, label, "retry", contract.consumer);
+        if (staysInQueue(operation)) addEdges(walk, retry, [workQueue], label);
         for (const to of whereTo(walk, workQueue, messageAt(contract, attempt), operation)) {
-          addEdge(walk, workQueue, to, label, "retry", contract.consumer);
+          addEdges(walk, retry, [to], label);
           drawDue(walk, contract, to, operation, attempt + 1);
         }
       }
@@ -197,8 +180,8 @@ function drawRetryAfter(walk: Walk, contract: Contract, workQueue: string): void
 function drawStrays(walk: Walk, topology: Topology): void {
   for (const { name, role } of topology.queues) {
     if (role !== "wait" && role !== "tier") continue;
-    for (const to of deadLetter(walk, name, { routingKey: "", exchange: "" }, "expired"))
-      addEdge(walk, name, to, "its consumer is gone", "dead", null);
+    const to = deadLetter(walk, name, { routingKey: "", exchange: "" }, "expired");
+    addEdges(walk, { from: name, kind: "dead", consumer: null }, to, "its consumer is gone");
   }
 }
 
@@ -208,9 +191,8 @@ function drawDue(walk: Walk, contract: Contract, tier: string, operation: Operat
     operation.operation === "basic.publish"
       ? { routingKey: operation.routingKey, exchange: operation.exchange }
       : messageAt(contract, attempt);
-  for (const to of deadLetter(walk, tier, message, "expired")) {
-    addEdge(walk, tier, to, `due: attempt ${attempt}`, "due", contract.consumer);
-  }
+  const due = { from: tier, kind: "due", consumer: contract.consumer } as const;
+  addEdges(walk, due, deadLetter(walk, tier, message, "expired"), `due: attempt ${attempt}`);
 }
 
 /** The key and the exchange that a message came with. */
