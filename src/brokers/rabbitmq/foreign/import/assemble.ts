@@ -1,7 +1,7 @@
 import { type Diagnostic, diagnostic } from "../../../../diagnostics/diagnostic.ts";
 import { type Deployment, type VirtualHost, placeOf } from "../deployment.ts";
 import type { BrokerExchange, BrokerPolicy, BrokerQueue, QueueEnd } from "../../prove/semantics.ts";
-import type { DraftPolicy, Drafts, DraftVirtualHost, Lifetime } from "./draft.ts";
+import type { Drafts, DraftVirtualHost, Lifetime } from "./draft.ts";
 import { count } from "../../../../contract/in-words.ts";
 import { nameSome } from "../../../../foreign/finding.ts";
 import { exchangeKindOf, isMqttQos0, likelyKindOf, policyScopes, queueKindNamed } from "./kinds.ts";
@@ -45,7 +45,7 @@ function assembleVirtualHost(draft: DraftVirtualHost, isStack: boolean, warnings
  * `rabbit_amqqueue:augment_declare_args/5`.
  */
 function queuesOf(draft: DraftVirtualHost, warnings: Diagnostic[]): readonly BrokerQueue[] {
-  const unknown = new Map<string, string[]>();
+  const unknown: Named[] = [];
   const queues = firstOfEach(draft, "queues", draft.queues, warnings).map((queue): BrokerQueue => {
     const argument = queue.arguments["x-queue-type"];
     const given = queue.type ?? (typeof argument === "string" && argument !== "" ? argument : null);
@@ -53,7 +53,7 @@ function queuesOf(draft: DraftVirtualHost, warnings: Diagnostic[]): readonly Bro
     const type = given ?? (queueEnds(queue.lifetime).length === 0 ? draft.defaultQueueType : null) ?? "classic";
     const ends = queueEnds(isMqttQos0(type) ? { ...queue.lifetime, isExclusive: true } : queue.lifetime);
     const kind = queueKindNamed(type);
-    if (kind === null) addTo(unknown, type, queue.name);
+    if (kind === null) unknown.push({ type, name: queue.name });
     return {
       name: queue.name,
       kind: kind ?? "classic",
@@ -61,16 +61,32 @@ function queuesOf(draft: DraftVirtualHost, warnings: Diagnostic[]): readonly Bro
       ...(ends.length === 0 ? {} : { goesWith: ends }),
     };
   });
-  for (const [type, names] of unknown) {
-    warnings.push(
-      diagnostic("RD406", {
-        path: placeOf(draft.name, "queues", names[0]),
-        message: `the queue type ${JSON.stringify(type)} has no rules here; treated as classic: ${nameSome(names)}`,
-        notes: ["Redeliver does not know how such a queue handles a message, so a finding about it may be wrong"],
-      }),
-    );
-  }
+  const note = "Redeliver does not know how such a queue handles a message, so a finding about it may be wrong";
+  warnings.push(...warnAboutTypes(draft.name, "queue", unknown, "classic", note));
   return queues;
+}
+
+interface Named {
+  readonly type: string;
+  readonly name: string;
+}
+
+/** One warning for each type that has no rules. */
+function warnAboutTypes(
+  virtualHost: string,
+  noun: "queue" | "exchange",
+  unknown: readonly Named[],
+  treatedAs: string,
+  note: string,
+): Diagnostic[] {
+  return [...Map.groupBy(unknown, ({ type }) => type)].map(([type, resources]) => {
+    const names = resources.map(({ name }) => name);
+    return diagnostic("RD406", {
+      path: placeOf(virtualHost, `${noun}s`, names[0]),
+      message: `the ${noun} type ${JSON.stringify(type)} has no rules here; treated as ${treatedAs}: ${nameSome(names)}`,
+      notes: [note],
+    });
+  });
 }
 
 function queueEnds({ isTransient, isAutoDelete, isExclusive }: Lifetime): QueueEnd[] {
@@ -132,13 +148,13 @@ function warnAboutExchanges(virtualHost: string, exchanges: readonly BrokerExcha
 }
 
 function exchangesOf(draft: DraftVirtualHost, warnings: Diagnostic[]): BrokerExchange[] {
-  const unknown = new Map<string, string[]>();
+  const unknown: Named[] = [];
   const exchanges = firstOfEach(draft, "exchanges", draft.exchanges, warnings)
     // The default exchange always exists, so a list need not contain it.
     .filter(({ name }) => name !== "")
     .map((exchange): BrokerExchange => {
       const { kind, isExact } = exchangeKindOf(exchange);
-      if (!isExact) addTo(unknown, exchange.type, exchange.name);
+      if (!isExact) unknown.push(exchange);
       const { isTransient, isAutoDelete } = exchange.lifetime;
       const goesWith = [
         ...(isTransient ? ["restart" as const] : []),
@@ -153,17 +169,9 @@ function exchangesOf(draft: DraftVirtualHost, warnings: Diagnostic[]): BrokerExc
         ...(isExact ? {} : { isGuessed: true as const }),
       };
     });
-  for (const [type, names] of unknown) {
-    warnings.push(
-      diagnostic("RD406", {
-        path: placeOf(draft.name, "exchanges", names[0]),
-        message: `the exchange type ${JSON.stringify(type)} has no rules here; treated as fanout: ${nameSome(names)}`,
-        notes: [
-          "the audit routes a message by all of its bindings, while the plugin chooses among them, or chooses none",
-        ],
-      }),
-    );
-  }
+  const note =
+    "the audit routes a message by all of its bindings, while the plugin chooses among them, or chooses none";
+  warnings.push(...warnAboutTypes(draft.name, "exchange", unknown, "fanout", note));
   const present = new Set(exchanges.map(({ name }) => name));
   for (const [name, kind] of Object.entries(builtIn)) {
     if (!present.has(name)) exchanges.push({ name, kind, arguments: {} });
@@ -172,46 +180,35 @@ function exchangesOf(draft: DraftVirtualHost, warnings: Diagnostic[]): BrokerExc
 }
 
 function policiesOf(draft: DraftVirtualHost, warnings: Diagnostic[]): readonly BrokerPolicy[] {
-  const unknown: DraftPolicy[] = [];
-  const policies = draft.policies.flatMap((policy): readonly BrokerPolicy[] => {
+  return draft.policies.flatMap((policy): readonly BrokerPolicy[] => {
     const applyTo = policyScopes.find((each) => each === policy.applyTo);
     if (applyTo !== undefined) return [{ ...policy, applyTo }];
-    unknown.push(policy);
-    return [];
-  });
-  for (const { name, applyTo } of unknown) {
     warnings.push(
       diagnostic("RD406", {
-        path: placeOf(draft.name, "policies", name),
-        message: `the policy is for ${JSON.stringify(applyTo)}, a kind that the audit does not know; it is left out`,
-        value: applyTo,
+        path: placeOf(draft.name, "policies", policy.name),
+        message: `the policy is for ${JSON.stringify(policy.applyTo)}, a kind that the audit does not know; it is left out`,
+        value: policy.applyTo,
         notes: [`policies are known for ${policyScopes.join(", ")}`],
       }),
     );
-  }
-  return policies;
+    return [];
+  });
 }
 
 /**
  * If several have the same name, the broker keeps the first. Source: `rabbit_definitions:add_queue_int/3`,
  * `add_exchange_int/3`.
  */
-function firstOfEach<Named extends { readonly name: string }>(
+function firstOfEach<Resource extends { readonly name: string }>(
   draft: DraftVirtualHost,
   kind: "queues" | "exchanges",
-  all: readonly Named[],
+  all: readonly Resource[],
   warnings: Diagnostic[],
-): readonly Named[] {
-  const seen = new Set<string>();
-  const again = new Set<string>();
-  const first = all.filter(({ name }) => {
-    if (seen.has(name)) again.add(name);
-    const isNew = !seen.has(name);
-    seen.add(name);
-    return isNew;
-  });
-  if (again.size > 0) {
-    const names = [...again];
+): readonly Resource[] {
+  const byName = Map.groupBy(all, ({ name }) => name);
+  const isFirst = (each: Resource): boolean => byName.get(each.name)?.[0] === each;
+  const names = [...new Set(all.filter((each) => !isFirst(each)).map(({ name }) => name))];
+  if (names.length > 0) {
     warnings.push(
       diagnostic("RD404", {
         path: placeOf(draft.name, kind, names[0]),
@@ -221,11 +218,5 @@ function firstOfEach<Named extends { readonly name: string }>(
       }),
     );
   }
-  return first;
-}
-
-function addTo(groups: Map<string, string[]>, key: string, name: string): void {
-  const group = groups.get(key);
-  if (group === undefined) groups.set(key, [name]);
-  else group.push(name);
+  return all.filter(isFirst);
 }
