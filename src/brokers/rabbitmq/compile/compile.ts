@@ -45,20 +45,17 @@ export function compileRabbitmq(plan: Plan, target: RabbitmqTarget): Checked<Rab
   const { diagnostics, contracts, promises, choices } = compileConsumers(plan.consumers, (consumer) =>
     compileConsumer(draft, plan, consumer, withOwnStrategy(target, consumer.consumer), sharedNames),
   );
-  const topology: Topology = Object.freeze({
+  const topology: Topology = deepFreeze({
     broker: "rabbitmq",
     target: formatTarget(target),
     system: plan.system,
     ...(prefix === plan.system ? {} : { prefix }),
-    exchanges: Object.freeze(draft.exchanges),
-    policies: Object.freeze(draft.policies),
-    queues: Object.freeze(draft.queues),
-    bindings: Object.freeze(draft.bindings),
+    ...draft,
   });
   const shared = sharedQueues(plan, (consumer) => consumerNames(plan, consumer).workQueue);
   problems.push(...diagnostics, ...(shared.length > 0 ? shared : diagnoseClashes(plan, topology)));
   if (hasErrors(problems)) return { ok: false, diagnostics: problems };
-  return accepted(Object.freeze({ target: topology.target, topology, contracts, promises, choices }), [
+  return accepted(deepFreeze({ target: topology.target, topology, contracts, promises, choices }), [
     ...problems,
     ...warnings(plan, target, capabilities[target.version], choices, topology),
   ]);
@@ -123,18 +120,16 @@ function contractOf(
     workQueue: input.names.workQueue,
     deadQueue: input.names.dead,
     ...(retry.park === undefined ? {} : { parkedQueue: input.names.parked }),
-    attempts: Object.freeze(
-      retry.attempts.map(({ attempt, delayMs, delayLatestMs }) =>
-        Object.freeze(delayMs === delayLatestMs ? { attempt, delayMs } : { attempt, delayMs, delayLatestMs }),
-      ),
+    attempts: retry.attempts.map(({ attempt, delayMs, delayLatestMs }) =>
+      delayMs === delayLatestMs ? { attempt, delayMs } : { attempt, delayMs, delayLatestMs },
     ),
     crashDeliveries: retry.crashDeliveries,
     maxDeliveries: output.maxDeliveries,
-    outcomes: deepFreeze(output.outcomes),
-    why: Object.freeze(output.why),
-    ...(output.retryAfter === undefined ? {} : { retryAfter: deepFreeze(output.retryAfter) }),
-    attemptNumber: deepFreeze(output.attemptNumber),
-    sources: deepFreeze(sources),
+    outcomes: output.outcomes,
+    why: output.why,
+    ...(output.retryAfter === undefined ? {} : { retryAfter: output.retryAfter }),
+    attemptNumber: output.attemptNumber,
+    sources,
     ...(lengthLimitsOf(input.plan).length === 0 ? {} : { refusesWhenFull: true as const }),
     handlerTimeoutMs: input.plan.handlerTimeoutMs,
     permanentErrors: retry.permanentErrors,

@@ -1,4 +1,3 @@
-import { deepFreeze } from "../../../declare/freeze.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import { nobody } from "../../../contract/promise.ts";
 import type { CompiledConsumer } from "../../../contract/compile-consumer.ts";
@@ -19,7 +18,7 @@ export function everyInstance(
   const sources = sourcesOf(whole, plan);
   const { consumer } = plan;
   return {
-    contract: deepFreeze({
+    contract: {
       consumer,
       target: formatTarget(target),
       strategy: "every-instance",
@@ -55,7 +54,7 @@ export function everyInstance(
           routingKeys.map((routingKey) => ({ exchange, routingKey, ...headers })),
         ),
       },
-    }),
+    },
     promises: {
       "no-loss": nobody`every instance gets every message while it runs; messages that it fails on or misses are lost: no retries`,
     },
@@ -63,7 +62,7 @@ export function everyInstance(
       consumer,
       strategy: "every-instance",
       reason: "declared: each instance has its own queue, and nothing is retried",
-      passedOver: Object.freeze([]),
+      passedOver: [],
     },
   };
 }

@@ -49,7 +49,7 @@ export function addQueue(draft: TopologyDraft, capabilities: RabbitmqCapabilitie
     consumer: queue.consumer,
     durable: true,
     autoDelete: false,
-    arguments: Object.freeze({
+    arguments: {
       ...quorum,
       ...(queue.deadLetterExchange === null
         ? {}
@@ -63,17 +63,17 @@ export function addQueue(draft: TopologyDraft, capabilities: RabbitmqCapabilitie
       ...queue.ownArguments,
       // Otherwise the broker would delete waiting messages that an operator looks at and puts back twenty-one times.
       ...(keepsItsMessages ? { "x-delivery-limit": capabilities.unlimitedDeliveryLimit as number } : {}),
-    }),
+    },
   };
   const policy: PolicyResource = {
     name: queue.name,
     pattern: exactPattern(queue.name),
     applyTo: capabilities.policyScope,
     priority: policyPriority,
-    definition: Object.freeze({ overflow: "reject-publish", ...queue.tuning }),
+    definition: { overflow: "reject-publish", ...queue.tuning },
   };
-  draft.policies.push(Object.freeze(policy));
-  draft.queues.push(Object.freeze(resource));
+  draft.policies.push(policy);
+  draft.queues.push(resource);
 }
 
 /** Adds a shared queue, and an exchange of the same name that leads to it alone. */
@@ -100,22 +100,18 @@ export function addExchange(
     readonly isForeign?: boolean;
   },
 ): void {
-  draft.exchanges.push(
-    Object.freeze({
-      name: exchange.name,
-      role: exchange.role,
-      consumer: exchange.consumer,
-      kind: exchange.kind,
-      ...(exchange.pluginType === undefined ? {} : { pluginType: exchange.pluginType }),
-      durable: true,
-      autoDelete: false,
-      arguments:
-        exchange.alternateExchange === undefined
-          ? noArguments
-          : Object.freeze({ "alternate-exchange": exchange.alternateExchange }),
-      ...(exchange.isForeign === true ? { owner: "other" } : {}),
-    }),
-  );
+  draft.exchanges.push({
+    name: exchange.name,
+    role: exchange.role,
+    consumer: exchange.consumer,
+    kind: exchange.kind,
+    ...(exchange.pluginType === undefined ? {} : { pluginType: exchange.pluginType }),
+    durable: true,
+    autoDelete: false,
+    arguments:
+      exchange.alternateExchange === undefined ? noArguments : { "alternate-exchange": exchange.alternateExchange },
+    ...(exchange.isForeign === true ? { owner: "other" } : {}),
+  });
 }
 
 /**
@@ -123,15 +119,13 @@ export function addExchange(
  * binding cannot be moved like that: for a moment there would be two, or none.
  */
 export function addWayOn(draft: TopologyDraft, exchange: string, to: string): void {
-  draft.policies.push(
-    Object.freeze({
-      name: exchange,
-      pattern: exactPattern(exchange),
-      applyTo: "exchanges",
-      priority: policyPriority,
-      definition: Object.freeze({ "alternate-exchange": to }),
-    }),
-  );
+  draft.policies.push({
+    name: exchange,
+    pattern: exactPattern(exchange),
+    applyTo: "exchanges",
+    priority: policyPriority,
+    definition: { "alternate-exchange": to },
+  });
 }
 
 export function addBinding(
@@ -144,13 +138,11 @@ export function addBinding(
     readonly arguments?: Readonly<Record<string, string>>;
   },
 ): void {
-  draft.bindings.push(
-    Object.freeze({
-      source: binding.source,
-      destination: binding.destination,
-      destinationKind: binding.destinationKind ?? "queue",
-      routingKey: binding.routingKey ?? "",
-      arguments: binding.arguments === undefined ? noArguments : Object.freeze(binding.arguments),
-    }),
-  );
+  draft.bindings.push({
+    source: binding.source,
+    destination: binding.destination,
+    destinationKind: binding.destinationKind ?? "queue",
+    routingKey: binding.routingKey ?? "",
+    arguments: binding.arguments === undefined ? noArguments : binding.arguments,
+  });
 }
