@@ -125,9 +125,27 @@ export interface Publication {
   readonly expirationMs?: number | null;
 }
 
-/** An event that a message meets in a queue. AMQP 1.0 outcomes have their own names. */
+/** An event that a message meets in a queue. */
 export type BrokerEvent =
+  | ConsumerEvent
   | { readonly kind: "deliver" }
+  /** The time to live ends while the message is at the head of its queue. */
+  | { readonly kind: "expire" }
+  /** The delay of a delayed retry ends. */
+  | { readonly kind: "due" }
+  /** The queue is too long with this message at its head, and drops the head. */
+  | { readonly kind: "overflow" }
+  /** The queue stayed unused for as long as `x-expires` says. */
+  | { readonly kind: "queue-expires" }
+  /** The node of the queue stops and starts again. A queue that is not durable is then gone. */
+  | { readonly kind: "broker-restart" }
+  /** The last consumer of the queue cancels or goes away. An auto-delete queue is then gone. */
+  | { readonly kind: "last-consumer-gone" }
+  /** The broker tries a retained dead letter again. */
+  | { readonly kind: "retry-dead-letter" };
+
+/** A consumer's answer, or its missing answer. AMQP 1.0 outcomes have their own names. */
+export type ConsumerEvent =
   | { readonly kind: "ack" }
   | { readonly kind: "nack"; readonly requeue: boolean }
   | { readonly kind: "reject"; readonly requeue: boolean }
@@ -145,21 +163,7 @@ export type BrokerEvent =
       readonly undeliverableHere: boolean;
       /** True if `x-opt-delivery-time` names the time of the next delivery. */
       readonly deliveryTime?: boolean;
-    }
-  /** The time to live ends while the message is at the head of its queue. */
-  | { readonly kind: "expire" }
-  /** The delay of a delayed retry ends. */
-  | { readonly kind: "due" }
-  /** The queue is too long with this message at its head, and drops the head. */
-  | { readonly kind: "overflow" }
-  /** The queue stayed unused for as long as `x-expires` says. */
-  | { readonly kind: "queue-expires" }
-  /** The node of the queue stops and starts again. A queue that is not durable is then gone. */
-  | { readonly kind: "broker-restart" }
-  /** The last consumer of the queue cancels or goes away. An auto-delete queue is then gone. */
-  | { readonly kind: "last-consumer-gone" }
-  /** The broker tries a retained dead letter again. */
-  | { readonly kind: "retry-dead-letter" };
+    };
 
 export interface Circumstances {
   /**

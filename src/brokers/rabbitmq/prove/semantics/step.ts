@@ -2,7 +2,7 @@ import { type EffectiveSettings, type QueueEnd, dropsHead } from "./broker-topol
 import type { Context } from "./context.ts";
 import { comparedCount } from "./counts.ts";
 import { deadLetter, lost } from "./dead-letter.ts";
-import type { BrokerEvent, Circumstances, MessageState, Outcome, QueueStatus } from "./message-state.ts";
+import type { BrokerEvent, Circumstances, ConsumerEvent, MessageState, Outcome, QueueStatus } from "./message-state.ts";
 
 const impossible: readonly Outcome[] = Object.freeze([]);
 const noCircumstances: Circumstances = Object.freeze({});
@@ -60,21 +60,6 @@ type Settlement =
   | { readonly kind: "done" }
   | { readonly kind: "return"; readonly isFailure: boolean; readonly namesTime: boolean }
   | { readonly kind: "discard"; readonly isFailure: boolean };
-
-type ConsumerEvent = Exclude<
-  BrokerEvent,
-  {
-    kind:
-      | "deliver"
-      | "expire"
-      | "overflow"
-      | "due"
-      | "queue-expires"
-      | "broker-restart"
-      | "last-consumer-gone"
-      | "retry-dead-letter";
-  }
->;
 
 function returned(isFailure: boolean, namesTime = false): Settlement {
   return { kind: "return", isFailure, namesTime };
