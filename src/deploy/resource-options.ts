@@ -1,11 +1,8 @@
 import type * as pulumi from "@pulumi/pulumi";
 
-/**
- * The options of a resource that others know and use. It is protected, and stays on the broker when it leaves the
- * program.
- */
-export function kept(parent: pulumi.Resource): pulumi.CustomResourceOptions {
-  return { parent, protect: true, retainOnDelete: true, deleteBeforeReplace: false };
+/** The options of a resource that stays on the broker when it leaves the program. One that others use is protected. */
+export function kept(parent: pulumi.Resource, isProtected = true): pulumi.CustomResourceOptions {
+  return { parent, ...(isProtected && { protect: true }), retainOnDelete: true, deleteBeforeReplace: false };
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Evidence } from "../brokers/broker.ts";
+import { count } from "../contract/in-words.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Paint } from "../diagnostics/paint.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
@@ -40,7 +41,7 @@ export function renderAudit(report: AuditReport, options: { readonly colour: boo
   const blocks = (diagnostics: readonly Diagnostic[]): string => renderDiagnostics(byPlace(diagnostics), options);
   const parts = report.parts
     .filter((part) => part.diagnostics.length > 0)
-    .map((part) => `${visible(part.name)} (${counted(part.queues, "queue")})\n\n${blocks(part.diagnostics)}`);
+    .map((part) => `${visible(part.name)} (${count(part.queues, "queue")})\n\n${blocks(part.diagnostics)}`);
   const { namespaces, queues, errors, warnings } = summarise(report);
   const rules =
     report.upgradeTo === null ? report.target : `${report.target}, and of an upgrade to ${report.upgradeTo}`;
@@ -48,8 +49,8 @@ export function renderAudit(report: AuditReport, options: { readonly colour: boo
     ...(report.reading.length === 0 ? [] : [blocks(report.reading)]),
     ...parts,
     [
-      `looked at  ${counted(queues, "queue")} in ${counted(namespaces, report.partNoun)}, by the rules of ${rules}`,
-      `found      ${counted(errors, "error")}, ${counted(warnings, "warning")}`,
+      `looked at  ${count(queues, "queue")} in ${count(namespaces, report.partNoun)}, by the rules of ${rules}`,
+      `found      ${count(errors, "error")}, ${count(warnings, "warning")}`,
       `model      ${report.evidence.rules}`,
       "",
     ].join("\n"),
@@ -59,8 +60,4 @@ export function renderAudit(report: AuditReport, options: { readonly colour: boo
 /** Puts findings of one place together, in the order in which the places first occur. */
 function byPlace(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   return [...Map.groupBy(diagnostics, ({ path }) => path).values()].flat();
-}
-
-function counted(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -4,8 +4,8 @@ import * as rabbitmq from "@pulumi/rabbitmq";
 import { bindingIdentity } from "../compile/parts.ts";
 import type { BindingResource, PolicyResource, QueueResource, Topology } from "../compile/topology.ts";
 import { assumed } from "./assumed.ts";
-import { find, goesUnlessWith } from "../../../deploy/resource-options.ts";
-import { type Made, type PolicyOrder, type RabbitmqPlacement, addPolicy, argumentInputs, kept } from "./resources.ts";
+import { find, goesUnlessWith, kept } from "../../../deploy/resource-options.ts";
+import { type Made, type PolicyOrder, type RabbitmqPlacement, addPolicy, argumentInputs } from "./resources.ts";
 
 /**
  * Adds the bindings, and the policies of exchanges, against the flow of messages: each waits for all that a message

@@ -1,7 +1,7 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
 import type { ExchangeResource, QueueResource, Topology } from "../compile/topology.ts";
-import { find } from "../../../deploy/resource-options.ts";
+import { find, kept } from "../../../deploy/resource-options.ts";
 import { addBindings } from "./bindings.ts";
 import { isLasting } from "./lasting.ts";
 import {
@@ -10,7 +10,6 @@ import {
   type RabbitmqPlacement,
   addPolicy,
   argumentInputs,
-  kept,
   policyOrder,
 } from "./resources.ts";
 

@@ -56,11 +56,6 @@ export function policyOrder({ isNew }: RabbitmqPlacement, { policies }: Made): P
   };
 }
 
-/** The options of a resource that stays on the broker when it leaves the program. */
-export function kept(parent: pulumi.Resource, isProtected: boolean): pulumi.CustomResourceOptions {
-  return { parent, retainOnDelete: true, deleteBeforeReplace: false, ...(isProtected ? { protect: true } : {}) };
-}
-
 /** Arguments as an input. */
 export function argumentInputs(
   given: Readonly<Record<string, string | number | boolean>>,
