@@ -27,7 +27,7 @@ export interface Objection {
   readonly edit?: string;
 }
 
-/** The objections against each strategy, in the order in which `auto` tries them. */
+/** The objections against each strategy that `auto` tries, in its order, and against the one that the target names. */
 export type Objections<Name extends string> = ReadonlyMap<Name, readonly Objection[]>;
 
 /**
@@ -97,7 +97,8 @@ export function chooseStrategy<Name extends string, Input, Strategy extends Cand
     }
     passedOver.push({ strategy: strategy.name, reason: objections.map((each) => each.reason).join("; ") });
   }
-  return { objections: new Map(strategies.map((strategy) => [strategy.name, strategy.objections(input)])) };
+  const tried = strategies.filter(({ name, isAutomatic }) => isAutomatic !== false || name === wanted);
+  return { objections: new Map(tried.map((strategy) => [strategy.name, strategy.objections(input)])) };
 }
 
 function inQueues(chosen: number | undefined, under: number | undefined, next: string): string {

@@ -8,18 +8,15 @@ export interface Refusal<Name extends string> {
   readonly target: string;
   readonly wanted: Name | "auto";
   readonly objections: Objections<Name>;
-  /** False for a strategy that only a target can name, so no help proposes it. */
-  readonly isAutomatic?: (name: Name) => boolean;
   /** More ways out, such as a newer version of the broker. */
   readonly upgrade?: readonly string[];
 }
 
 /** States the objections against the wanted strategy, or against all of them, and names one edit. */
 export function refuseStrategy<Name extends string>(refusal: Refusal<Name>): Diagnostic {
-  const { consumer, target, wanted, objections, isAutomatic = () => true, upgrade = [] } = refusal;
-  const proposed = new Map([...objections].filter(([name]) => isAutomatic(name)));
+  const { consumer, target, wanted, objections, upgrade = [] } = refusal;
   if (wanted !== "auto") {
-    const keeps = [...proposed].filter(([, each]) => each.length === 0).map(([name]) => name);
+    const keeps = [...objections].filter(([, each]) => each.length === 0).map(([name]) => name);
     const other = keeps.length === 0 ? [] : [`use strategy ${keeps.join(" or ")}, which keeps it on this target`];
     const [first, ...others] = objections.get(wanted) ?? [];
     return diagnostic("RD202", {
@@ -29,14 +26,14 @@ export function refuseStrategy<Name extends string>(refusal: Refusal<Name>): Dia
       help: [...other, ...upgrade].join(", or ") || "no strategy of this target keeps it; change the declaration",
     });
   }
-  const [closest, objected = []] = [...proposed].toSorted(([, a], [, b]) => a.length - b.length)[0] ?? [];
+  const [closest, objected = []] = [...objections].toSorted(([, a], [, b]) => a.length - b.length)[0] ?? [];
   const path = objected[0]?.path ?? [];
   const place = path.length === 0 ? "the consumer" : path.join(".");
   const edits = objected.map(({ edit }) => edit ?? `change ${place}`).join(" and ");
   return diagnostic("RD203", {
     path: ["consumers", consumer, ...path],
     message: `${target} has no strategy that keeps the declaration of ${consumer}`,
-    notes: objectionsInWords(proposed),
+    notes: objectionsInWords(objections),
     help: [...upgrade, `${edits} for strategy ${closest}, which comes closest`].join(", or "),
   });
 }

@@ -70,7 +70,6 @@ function compileConsumer(
       target: formatTarget(target),
       wanted: target.strategy,
       objections: chosen.objections,
-      isAutomatic: (name) => strategies.some((each) => each.name === name && each.isAutomatic !== false),
     });
     return { diagnostics: [...common, refusal], result: null };
   }

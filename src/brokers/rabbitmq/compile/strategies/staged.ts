@@ -105,7 +105,7 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
     outcomes: {
       success: [{ operation: "basic.ack" }],
       transient: [{ operation: "basic.nack", requeue: false }],
-      permanent: [publishDead(input, "PERMANENT_FAILURE"), { operation: "basic.ack" }],
+      permanent: [publishDead(input), { operation: "basic.ack" }],
       return: [{ operation: "basic.nack", requeue: true }],
     },
     why: whyOf(input),

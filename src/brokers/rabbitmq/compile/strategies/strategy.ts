@@ -202,8 +202,8 @@ export function publishWaiting(
   ];
 }
 
-/** Puts a copy with the reason into the dead queue before the consumer acknowledges the message. */
-export function publishDead(input: StrategyInput, reason: string): PublishOperation {
+/** Puts a copy of a permanent failure into the dead queue before the consumer acknowledges the message. */
+export function publishDead(input: StrategyInput): PublishOperation {
   return Object.freeze({
     operation: "basic.publish",
     exchange: deadExchange(input.prefix),
@@ -211,7 +211,7 @@ export function publishDead(input: StrategyInput, reason: string): PublishOperat
     confirm: true,
     mandatory: true,
     expirationMs: null,
-    headers: Object.freeze({ "dlq-original-queue": input.names.workQueue, "dlq-failure-reason": reason }),
+    headers: Object.freeze({ "dlq-original-queue": input.names.workQueue, "dlq-failure-reason": "PERMANENT_FAILURE" }),
     removeHeaders: deadCopyRemoves,
     removeProperties,
   });

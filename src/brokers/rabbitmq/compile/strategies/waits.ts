@@ -76,7 +76,7 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
           [{ operation: "basic.nack", requeue: false }],
         ],
       },
-      permanent: [publishDead(input, "PERMANENT_FAILURE"), { operation: "basic.ack" }],
+      permanent: [publishDead(input), { operation: "basic.ack" }],
       return: [{ operation: "basic.nack", requeue: true }],
     },
     why: {
