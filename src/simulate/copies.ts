@@ -25,20 +25,14 @@ function columnsOf(capacity: number) {
     nodes: whole(),
     publishedAtUs: new Float64Array(capacity),
     deliveries: whole(),
-    /**
-     * The position of the last delivery among the consumer's deliveries. Copies that come back together keep this
-     * order.
-     */
-    deliveredAs: new Float64Array(capacity),
     /** The number of handler runs that it started. */
     runs: whole(),
     /** The number of random numbers used from the message's row. */
     draws: whole(),
     /** For a poison message, the outcome of every handling as the number of a cause; 255 for any other message. */
     fates: new Uint8Array(capacity),
-    /** The instance that holds it, −1 for none, and its position in that instance's list. */
+    /** The instance that holds it, −1 for none. */
     instances: whole(),
-    positions: whole(),
     /** The time that the handler began with it; −1 before that. */
     beganAtUs: new Float64Array(capacity),
     /** The future outcome of its handling. */

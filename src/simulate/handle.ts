@@ -1,11 +1,11 @@
 import { noFate } from "./copies.ts";
 import { draw } from "./draw.ts";
-import { hold, offer, release, takeInstance } from "./instances.ts";
+import { type Instance, offer, takeInstance } from "./instances.ts";
 import { append, takeFirst } from "./lines.ts";
 import { causeNumbers, placeKinds } from "./message-graph.ts";
 import { followAny, isTraced, step } from "./move.ts";
 import { type ConsumerRun, type Run, causeAt, timerKinds } from "./run.ts";
-import { advanceWindow } from "./tally.ts";
+import { advanceWindow, countIn } from "./tally.ts";
 import { setTimer } from "./timers.ts";
 
 const { success, transient, crash, delivery, return: returned } = causeNumbers;
@@ -13,24 +13,22 @@ const { success, transient, crash, delivery, return: returned } = causeNumbers;
 /** Delivers as long as a message is ready and an instance can take it. */
 export function dispatch(run: Run, consumer: ConsumerRun): void {
   if (isStopped(consumer)) return;
-  const { copies, instances, ready } = run;
-  const { index } = consumer;
-  while ((run.returned.first[index] as number) !== -1 || (ready.first[index] as number) !== -1) {
-    const instance = takeInstance(instances, index);
-    if (instance === -1) return;
-    const early = takeFirst(run.returned, index, copies.next);
-    const slot = early === -1 ? takeFirst(ready, index, copies.next) : early;
-    deliver(run, consumer, slot, instance);
+  const { instances, ready } = consumer;
+  const { next } = run.copies;
+  while (consumer.returned.first !== -1 || ready.first !== -1) {
+    const instance = takeInstance(instances);
+    if (instance === null) return;
+    deliver(run, consumer, takeFirst(consumer.returned.first === -1 ? ready : consumer.returned, next), instance);
     offer(instances, instance);
   }
 }
 
-function deliver(run: Run, consumer: ConsumerRun, slot: number, instance: number): void {
-  const { copies, instances } = run;
+function deliver(run: Run, consumer: ConsumerRun, slot: number, instance: Instance): void {
+  const { copies } = run;
   const { tally } = consumer;
   const deliveries = (copies.deliveries[slot] as number) + 1;
   copies.deliveries[slot] = deliveries;
-  copies.deliveredAs[slot] = ++tally.deliveries;
+  tally.deliveries++;
   if (deliveries > 1) {
     advanceWindow(tally, run.atUs);
     tally.windowRedeliveries++;
@@ -42,31 +40,27 @@ function deliver(run: Run, consumer: ConsumerRun, slot: number, instance: number
   }
   followAny(run, consumer, slot, delivery);
   if (consumer.graph.kinds[copies.nodes[slot] as number] !== placeKinds.handling) return;
-  copies.instances[slot] = instance;
-  hold(instances, instance, slot, copies.positions);
-  if ((instances.begun[instance] as number) < (instances.concurrency[instance] as number)) begin(run, consumer, slot);
-  else append(instances.waiting, instance, copies.next, slot);
+  copies.instances[slot] = instance.number;
+  instance.held.add(slot);
+  if (instance.begun < consumer.scenario.concurrency) begin(run, consumer, slot, instance);
+  else append(instance.waiting, copies.next, slot);
 }
 
 /** A handler begins with a message. Its end is decided now, because an outage fails the handlings that begin in it. */
-function begin(run: Run, consumer: ConsumerRun, slot: number): void {
-  const { copies, instances } = run;
+function begin(run: Run, consumer: ConsumerRun, slot: number, instance: Instance): void {
+  const { copies } = run;
   const { handlingTime, phases } = consumer.scenario;
   const message = copies.messages[slot] as number;
   const position = copies.draws[slot] as number;
   const outage = phases[consumer.phase]?.outage ?? null;
   const fate = copies.fates[slot] as number;
-  const instance = copies.instances[slot] as number;
   copies.draws[slot] = position + 2;
   copies.runs[slot] = (copies.runs[slot] as number) + 1;
   copies.beganAtUs[slot] = run.atUs;
-  instances.begun[instance] = (instances.begun[instance] as number) + 1;
+  instance.begun++;
   consumer.tally.runs++;
   const share = draw(consumer.key, message, position);
-  const tookMs =
-    outage !== null && outage.failsAfterMs !== null
-      ? outage.failsAfterMs
-      : handlingTime.fromMs + share * (handlingTime.toMs - handlingTime.fromMs);
+  const tookMs = outage?.failsAfterMs ?? handlingTime.fromMs + share * (handlingTime.toMs - handlingTime.fromMs);
   if (outage !== null) copies.outcomes[slot] = outage.outcome === "crash" ? crash : transient;
   else if (fate !== noFate) copies.outcomes[slot] = fate;
   else {
@@ -83,51 +77,42 @@ function begin(run: Run, consumer: ConsumerRun, slot: number): void {
 /**
  * A handler ends, with success or failure. The consumer acts as its contract says, and begins with the next message.
  */
-export function settle(run: Run, consumer: ConsumerRun, slot: number, cause: number): void {
-  const { copies, instances } = run;
-  const instance = copies.instances[slot] as number;
-  const { outcomes } = consumer.tally;
-  outcomes[cause] = (outcomes[cause] as number) + 1;
-  leaveInstance(run, slot);
-  followAny(run, consumer, slot, cause);
+export function settle(run: Run, consumer: ConsumerRun, slot: number, instance: Instance): void {
+  const outcome = run.copies.outcomes[slot] as number;
+  countIn(consumer.tally.outcomes, outcome);
+  leaveInstance(run, consumer, slot, instance);
+  followAny(run, consumer, slot, outcome);
   // An instance that is being stopped begins no further message.
-  const next = takeFirst(instances.waiting, instance, copies.next);
-  if (next !== -1) begin(run, consumer, next);
-  offer(instances, instance);
+  const next = takeFirst(instance.waiting, run.copies.next);
+  if (next !== -1) begin(run, consumer, next, instance);
+  offer(consumer.instances, instance);
 }
 
-/** An instance crashes. All its messages go back to the broker, begun or not. `slot` is the message of the crash. */
-export function crashInstance(run: Run, consumer: ConsumerRun, slot: number): void {
-  const { copies, instances } = run;
-  const instance = copies.instances[slot] as number;
-  const { tally } = consumer;
+/** An instance crashes. All its messages go back to the broker, begun or not. */
+export function crashInstance(run: Run, consumer: ConsumerRun, instance: Instance): void {
+  const { copies, timers } = run;
+  const { tally, scenario } = consumer;
   tally.crashes++;
-  tally.outcomes[crash] = (tally.outcomes[crash] as number) + 1;
-  instances.isAway[instance] = 1;
-  while (takeFirst(instances.waiting, instance, copies.next) !== -1);
-  const { deliveredAs } = copies;
-  const start = instances.firstHeld[instance] as number;
-  const held = instances.slots.slice(start, start + (instances.held[instance] as number));
-  for (const each of held.sort((one, other) => (deliveredAs[one] as number) - (deliveredAs[other] as number))) {
-    copies.timers[each] = -1;
-    leaveInstance(run, each);
-    followAny(run, consumer, each, crash);
+  countIn(tally.outcomes, crash);
+  instance.isAway = true;
+  while (takeFirst(instance.waiting, copies.next) !== -1);
+  for (const slot of instance.held) {
+    copies.timers[slot] = -1;
+    leaveInstance(run, consumer, slot, instance);
+    followAny(run, consumer, slot, crash);
   }
-  const restartUs = consumer.scenario.restartMs * 1_000;
-  setTimer(run.timers, run.atUs + restartUs, timerKinds.restart, instance);
+  setTimer(timers, run.atUs + scenario.restartMs * 1_000, timerKinds.restart, instance.number);
 }
 
-function leaveInstance(run: Run, slot: number): void {
-  const { copies, instances } = run;
-  const instance = copies.instances[slot] as number;
+function leaveInstance(run: Run, { tally }: ConsumerRun, slot: number, instance: Instance): void {
+  const { copies, atUs, durationUs } = run;
   const beganAtUs = copies.beganAtUs[slot] as number;
-  release(instances, instance, slot, copies.positions);
+  instance.held.delete(slot);
   copies.instances[slot] = -1;
   if (beganAtUs === -1) return;
   copies.beganAtUs[slot] = -1;
-  instances.begun[instance] = (instances.begun[instance] as number) - 1;
-  const { tally } = run.consumers[copies.consumers[slot] as number] as ConsumerRun;
-  tally.busyUs += Math.max(0, Math.min(run.atUs, run.durationUs) - beganAtUs);
+  instance.begun--;
+  tally.busyUs += Math.max(0, Math.min(atUs, durationUs) - beganAtUs);
 }
 
 /** True if the instances of a consumer take no messages at the moment. */
@@ -137,22 +122,19 @@ export function isStopped({ scenario, phase }: ConsumerRun): boolean {
 
 /** At a stop, delivered messages without a handler go back to the broker. Begun handlings continue to their end. */
 export function returnUnbegun(run: Run, consumer: ConsumerRun): void {
-  const { instances } = run;
-  const end = instances.first[consumer.index + 1] as number;
-  for (let instance = instances.first[consumer.index] as number; instance < end; instance++) {
-    for (;;) {
-      const slot = takeFirst(instances.waiting, instance, run.copies.next);
-      if (slot === -1) break;
-      leaveInstance(run, slot);
+  const { next } = run.copies;
+  for (const instance of consumer.instances.all) {
+    for (let slot = takeFirst(instance.waiting, next); slot !== -1; slot = takeFirst(instance.waiting, next)) {
+      leaveInstance(run, consumer, slot, instance);
       followAny(run, consumer, slot, returned);
     }
   }
 }
 
-export function restart(run: Run, instance: number): void {
-  const { instances } = run;
+export function restart(run: Run, instance: Instance): void {
+  const consumer = run.consumers[instance.consumer] as ConsumerRun;
   run.events++;
-  instances.isAway[instance] = 0;
-  offer(instances, instance);
-  dispatch(run, run.consumers[instances.consumers[instance] as number] as ConsumerRun);
+  instance.isAway = false;
+  offer(consumer.instances, instance);
+  dispatch(run, consumer);
 }

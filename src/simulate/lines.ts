@@ -1,25 +1,26 @@
-/** Lines of waiting copies, linked through `next` of the copies: the first and the last of every line. */
-export type Lines = ReturnType<typeof createLines>;
+/** A line of waiting copies, linked through `next` of the copies. −1 for no copy. */
+export interface Line {
+  first: number;
+  last: number;
+}
 
-export function createLines(count: number) {
-  return { first: new Int32Array(count).fill(-1), last: new Int32Array(count).fill(-1) };
+export function createLine(): Line {
+  return { first: -1, last: -1 };
 }
 
 /** Puts a copy at the end of a line. */
-export function append({ first, last }: Lines, line: number, next: Int32Array, slot: number): void {
-  const before = last[line] as number;
+export function append(line: Line, next: Int32Array, slot: number): void {
   next[slot] = -1;
-  if (before === -1) first[line] = slot;
-  else next[before] = slot;
-  last[line] = slot;
+  if (line.last === -1) line.first = slot;
+  else next[line.last] = slot;
+  line.last = slot;
 }
 
 /** Takes the first copy out of a line; −1 if it is empty. */
-export function takeFirst({ first, last }: Lines, line: number, next: Int32Array): number {
-  const slot = first[line] as number;
+export function takeFirst(line: Line, next: Int32Array): number {
+  const slot = line.first;
   if (slot === -1) return -1;
-  const after = next[slot] as number;
-  first[line] = after;
-  if (after === -1) last[line] = -1;
+  line.first = next[slot] as number;
+  if (line.first === -1) line.last = -1;
   return slot;
 }

@@ -78,7 +78,7 @@ export function enter(
   before: number = -1,
 ): void {
   const { copies } = run;
-  const { graph, tally, index } = consumer;
+  const { graph, tally } = consumer;
   const kind = graph.kinds[node] as number;
   const place = graph.places[node] as number;
   copies.nodes[slot] = node;
@@ -86,11 +86,10 @@ export function enter(
   if (kind === handling) return;
   if (kind === work) {
     // A copy that comes back without a wait is at the head of its queue again.
-    const line = cause === crash || cause === returned ? run.returned : run.ready;
-    append(line, index, copies.next, slot);
+    append(cause === crash || cause === returned ? consumer.returned : consumer.ready, copies.next, slot);
   } else if (kind === waiting) waitInState(run, consumer, slot, node);
   else if (kind === dead) {
-    tally.deadByCause[cause] = (tally.deadByCause[cause] as number) + 1;
+    countIn(tally.deadByCause, cause);
     countIn(tally.deadByAttempt, before === -1 ? 0 : (graph.attempts[before] as number));
     addSample(tally.toDeadLetter, run.atUs - (copies.publishedAtUs[slot] as number));
     finish(run, consumer, slot);

@@ -2,6 +2,7 @@ import { addCopy, addTwin, noFate } from "./copies.ts";
 import { advanceDepths } from "./depths.ts";
 import { draw } from "./draw.ts";
 import { crashInstance, dispatch, isStopped, restart, returnUnbegun, settle } from "./handle.ts";
+import type { Instance } from "./instances.ts";
 import { causeNumbers } from "./message-graph.ts";
 import { enter, follow, isTraced, step } from "./move.ts";
 import { type ConsumerRun, type Run, causeAt, positions, setArrivalTimer, setPhaseTimer, timerKinds } from "./run.ts";
@@ -34,7 +35,7 @@ export function playNext(run: Run): boolean {
   if (kind === timerKinds.copy) copyIsDue(run, subject, number);
   else if (kind === timerKinds.arrival) arrive(run, run.consumers[subject] as ConsumerRun);
   else if (kind === timerKinds.phase) changePhase(run, run.consumers[subject] as ConsumerRun);
-  else restart(run, subject);
+  else restart(run, run.instances[subject] as Instance);
   return true;
 }
 
@@ -45,9 +46,10 @@ function copyIsDue(run: Run, slot: number, number: number): void {
   if (copies.timers[slot] !== number) return;
   copies.timers[slot] = -1;
   const consumer = run.consumers[copies.consumers[slot] as number] as ConsumerRun;
-  if (copies.beganAtUs[slot] === -1) follow(run, consumer, slot, copies.alternatives[slot] as number, time);
-  else if (copies.outcomes[slot] === crash) crashInstance(run, consumer, slot);
-  else settle(run, consumer, slot, copies.outcomes[slot] as number);
+  const instance = run.instances[copies.instances[slot] as number];
+  if (instance === undefined) follow(run, consumer, slot, copies.alternatives[slot] as number, time);
+  else if (copies.outcomes[slot] === crash) crashInstance(run, consumer, instance);
+  else settle(run, consumer, slot, instance);
   dispatch(run, consumer);
 }
 

@@ -3,8 +3,8 @@ import { createCopies } from "./copies.ts";
 import { createDepths } from "./depths.ts";
 import { draw, drawBits } from "./draw.ts";
 import { createInstances } from "./instances.ts";
-import { createLines } from "./lines.ts";
-import { type MessageGraph, causeNumbers } from "./message-graph.ts";
+import { createLine } from "./lines.ts";
+import { type MessageGraph, causeNumbers, startsOf } from "./message-graph.ts";
 import type { TimelineStep } from "./result.ts";
 import type { ConsumerScenario, Ending, Scenario } from "./scenario.ts";
 import { createTally } from "./tally.ts";
@@ -48,17 +48,19 @@ function emptyRun(graphs: readonly MessageGraph[], scenario: Scenario, wanted: T
   const queueNumbers = new Map(queues.map((queue, index) => [queue, index]));
   const durationUs = scenario.durationMs * 1_000;
   const trace: Trace = { wanted, steps: [], live: 0 };
+  const firstInstances = startsOf(scenario.consumers.map(({ instances }) => instances));
+  const consumers = graphs.map((graph, index) =>
+    consumerRun(graph, index, firstInstances[index] as number, scenario, queueNumbers),
+  );
   return {
     scenario,
     durationUs,
-    consumers: graphs.map((graph, index) => consumerRun(graph, index, scenario, queueNumbers)),
+    consumers,
     copies: createCopies(),
     timers: createTimers(),
-    instances: createInstances(scenario.consumers),
+    /** Those of all consumers. */
+    instances: consumers.flatMap(({ instances }) => instances.all),
     depths: createDepths(queues, durationUs),
-    /** For each consumer, the ready messages of its work queue. Messages that came back without a wait go first. */
-    ready: createLines(graphs.length),
-    returned: createLines(graphs.length),
     atUs: 0,
     events: 0,
     /** The number of consumers that still expect messages. */
@@ -74,6 +76,7 @@ function emptyRun(graphs: readonly MessageGraph[], scenario: Scenario, wanted: T
 function consumerRun(
   graph: MessageGraph,
   index: number,
+  firstInstance: number,
   { seed, consumers }: Scenario,
   queueNumbers: ReadonlyMap<string, number>,
 ) {
@@ -91,6 +94,10 @@ function consumerRun(
     endings: sharesOf(scenario.outcomes),
     poison: sharesOf(scenario.poison),
     tally: createTally(key),
+    instances: createInstances(index, firstInstance, scenario),
+    /** The ready messages of its work queue. Messages that came back without a wait go first. */
+    ready: createLine(),
+    returned: createLine(),
     phase: 0,
     /** The number of published messages, and the time of the next one. It is not rounded, so the rate stays exact. */
     messages: 0,
