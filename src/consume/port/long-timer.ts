@@ -61,10 +61,5 @@ export async function inTime<Value>(
 
 /** Waits for a promise up to a time limit. A rejection ends the waiting, too. */
 export async function atMost(limitMs: number, work: Promise<unknown>): Promise<void> {
-  let cancel = (): void => undefined;
-  const limit = new Promise<void>((resolve) => {
-    cancel = afterMs(limitMs, resolve);
-  });
-  await Promise.race([work.catch(() => undefined), limit]);
-  cancel();
+  await inTime(limitMs, work, () => new Error("late"), null).catch(() => undefined);
 }
