@@ -79,8 +79,26 @@ export async function expectGolden(file: string, value: unknown): Promise<void> 
 
 function everythingOf(result: Result): object {
   if (!result.ok) throw new Error(renderDiagnostics(result.diagnostics));
-  const warnings = result.warnings.map(({ code, path, message }) => `${code} ${path}: ${message}`);
-  return { ...result.value, warnings };
+  const { promises, choices, ...rest } = result.value;
+  return {
+    ...rest,
+    promises: promises.map(({ consumer, promise, keeper, statement, ...more }) =>
+      sentence(`${consumer}, ${promise}, kept by ${keeper}: ${statement}`, more),
+    ),
+    choices: choices.flatMap(({ consumer, strategy, reason, passedOver, ...more }) => [
+      sentence(`${consumer}, ${strategy}: ${reason}`, more),
+      ...passedOver.map((other) => {
+        const { strategy: passed, reason: because, ...others } = other;
+        return sentence(`${consumer}, not ${passed}: ${because}`, others);
+      }),
+    ]),
+    warnings: result.warnings.map(({ code, path, message }) => `${code} ${path}: ${message}`),
+  };
+}
+
+/** A text in place of an object. A property that the text does not say would stay beside it. */
+function sentence(text: string, more: object): unknown {
+  return Object.keys(more).length === 0 ? text : [text, more];
 }
 
 /** One place with another value, and the values: those that go, each on a line with "- ", and those that come. */
@@ -130,9 +148,10 @@ interface Gap<Value> {
   readonly after: readonly Value[];
 }
 
-/** Elements that stand for each other, if as many go as come. */
+/** Objects that stand for each other, if as many go as come. */
 function elementDifferences(pointer: string, { at, before, after }: Gap<unknown>): readonly Difference[] {
-  if (before.length !== after.length) return changed(`${pointer}/${at}`, before, after);
+  const areTexts = [...before, ...after].every((each) => typeof each === "string");
+  if (before.length !== after.length || areTexts) return changed(`${pointer}/${at}`, before, after);
   return before.flatMap((value, index) => {
     const name = isObject(value) && typeof value["name"] === "string" ? value["name"] : String(at + index);
     return differences(`${pointer}/${escape(name)}`, value, after[index]);
@@ -184,16 +203,19 @@ function changed(pointer: string, before: readonly unknown[], after: readonly un
 /**
  * The value without repetitions. An object that resembles one before it, in its list or object, keeps only the
  * properties that differ, beside `"as": "above"`, or beside the key of that object. `"without"` lists the properties
- * that it lacks. A list is compared element by element with the list in its place.
+ * that it lacks. A list is compared element by element with the list in its place. `"for 1s": "2s, 4s"` stands for two
+ * objects with another word everywhere in place of `1s`.
  *
  * @param like the value to compare with, if there is one, and its name in the file
  */
 export function shorten(value: unknown, like?: Like): unknown {
   if (Array.isArray(value)) {
     const other = Array.isArray(like?.value) ? like.value : [];
-    return value.map((each, index) => {
-      if (index < other.length) return shorten(each, { name: like!.name, value: other[index] });
-      return shorten(each, index === 0 ? undefined : { name: "above", value: value[index - 1] });
+    return value.flatMap((each, index) => {
+      const series = seriesAt(value, index);
+      if (series !== null) return series;
+      if (index < other.length) return [shorten(each, { name: like!.name, value: other[index] })];
+      return [shorten(each, index === 0 ? undefined : { name: "above", value: value[index - 1] })];
     });
   }
   if (!isObject(value)) return value;
@@ -207,21 +229,56 @@ export function shorten(value: unknown, like?: Like): unknown {
   );
 }
 
+/**
+ * If an element and its neighbours differ in one word only: their series, at the first of them, and nothing at the
+ * others. Null for an element of no series.
+ */
+function seriesAt(list: readonly unknown[], index: number): readonly object[] | null {
+  const words = (at: number): readonly [string, string] | null => otherWord(list[at - 1], list[at]);
+  const own = words(index);
+  if (own === null) return null;
+  if (index > 1 && words(index - 1)?.[1] === own[0]) return [];
+  const series = [own[1]];
+  for (let at = index + 1; words(at)?.[0] === series.at(-1); at++) series.push(words(at)![1]);
+  return series.length === 1 ? null : [{ as: "above", [`for ${own[0]}`]: series.join(", ") }];
+}
+
+/** The one word by which two objects differ, in both, if it differs everywhere. */
+function otherWord(before: unknown, after: unknown): readonly [string, string] | null {
+  if (!isObject(before) || !isObject(after)) return null;
+  const [one, other] = [JSON.stringify(before), JSON.stringify(after)];
+  const start = [...one].findIndex((letter, index) => letter !== other[index]);
+  for (const word of [/[a-z0-9]/i, /\d/]) {
+    const wordAt = (text: string): string => {
+      let [from, to] = [start, start];
+      while (from > 0 && word.test(text[from - 1] ?? "")) from--;
+      while (word.test(text[to] ?? "")) to++;
+      return text.slice(from, to);
+    };
+    const [from, to] = [wordAt(one), wordAt(other)];
+    if (start !== -1 && from !== "" && to !== "" && one.replaceAll(from, to) === other) return [from, to];
+  }
+  return null;
+}
+
 interface Like<Value = unknown> {
   readonly name: string;
   readonly value: Value;
 }
 
 function onlyDiffering(value: Record<string, unknown>, like: Like<Record<string, unknown>>): object {
+  const words = otherWord(like.value, value);
   const without = Object.keys(like.value).filter((key) => !(key in value));
   const differing = Object.entries(value).filter(([key, each]) => !isSame(each, like.value[key]));
-  return {
+  const short = {
     as: like.name,
     ...(without.length === 0 ? {} : { without }),
     ...Object.fromEntries(
       differing.map(([key, each]) => [key, shorten(each, { name: like.name, value: like.value[key] })]),
     ),
   };
+  if (words === null || layOut(short).length === 1) return short;
+  return { as: like.name, [`for ${words[0]}`]: words[1] };
 }
 
 /** The properties before one, the nearest first. A list is none: other properties hold other lists. */

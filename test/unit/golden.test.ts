@@ -39,7 +39,7 @@ test("a difference is identified by the lines around it", () => {
 
 test("two values are stored alike only if they are equal, also where one resembles the value above it", () => {
   // Long enough that leaving out what is equal saves lines.
-  const text = fc.constantFrom("a".repeat(60), "b".repeat(60));
+  const text = fc.constantFrom("a".repeat(60), "b".repeat(60), "c".repeat(60));
   const record = fc
     .record(
       { name: text, kind: text, inner: fc.record({ x: text, y: text }), list: fc.array(data, { maxLength: 2 }) },
@@ -82,6 +82,12 @@ test("a value that resembles the one above it has only what differs", () => {
   ).toEqual([
     [queue("a"), 1],
     [short, 2],
+  ]);
+  const [first, ...others] = [1, 2, 14].map((each) => ({ ...queue(`${each}ms`), each }));
+  expect(shorten([first, ...others, queue("14ms")])).toEqual([
+    first,
+    { as: "above", "for 1": "2, 14" },
+    { as: "above", without: ["each"] },
   ]);
 });
 
