@@ -229,6 +229,11 @@ export function shorten(value: unknown, like?: Like): unknown {
   );
 }
 
+/** A list in which each series of objects is its first object and one entry for all others. */
+export function seriesIn(list: readonly unknown[]): readonly unknown[] {
+  return list.flatMap((each, index) => seriesAt(list, index) ?? [each]);
+}
+
 /**
  * If an element and its neighbours differ in one word only: their series, at the first of them, and nothing at the
  * others. Null for an element of no series.
