@@ -3,7 +3,7 @@ import { test } from "vitest";
 import { type RabbitmqVersion, strategyNames, versions } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
 import { compile } from "../../src/index.ts";
 import { checked, shopWith } from "../support/examples.ts";
-import { expectCompiled } from "../support/golden.ts";
+import { expectCompiled, nearestOf, type Sibling } from "../support/golden.ts";
 
 // One declaration for each strategy, chosen so that some version keeps it. The golden file holds each version's output
 // or refusal. Review every change of these files: it changes our users' brokers.
@@ -17,15 +17,19 @@ const consumers = {
   waits: { ...common, crash: { deliveries: 3 }, retry: { attempts: 4, backoff: { ...exponential, jitter: "20%" }, retryAfter: { max: "3s" } } },
 } as const;
 
+type Strategy = (typeof strategyNames)[number];
 const cases = strategyNames.flatMap((strategy) => versions.map((version) => ({ strategy, version })));
 
-// The newest version is written in full, and each older one as its difference to the next.
+// The first result is written in full, an older version as its difference to the next one, and the newest version of
+// another strategy as its difference to the strategy that it resembles most.
 test.for(cases)("$strategy on $version", async ({ strategy, version }) => {
-  const cache = { from: { orders: "all" }, delivery: "every-instance" };
-  const system = checked(shopWith({ billing: consumers[strategy], cache }));
-  const on = (each: RabbitmqVersion): ReturnType<typeof compile> =>
-    compile(system, { broker: "rabbitmq", version: each, strategy });
+  const on = (version: RabbitmqVersion, strategy: Strategy): Sibling => {
+    const cache = { from: { orders: "all" }, delivery: "every-instance" };
+    const system = checked(shopWith({ billing: consumers[strategy], cache }));
+    return { file: `${version}-${strategy}`, result: compile(system, { broker: "rabbitmq", version, strategy }) };
+  };
+  const { file, result } = on(version, strategy);
   const next = versions[versions.indexOf(version) + 1];
-  const sibling = next === undefined ? null : { file: `${next}-${strategy}`, result: on(next) };
-  await expectCompiled(`rabbitmq/${version}-${strategy}`, on(version), sibling);
+  const before = strategyNames.slice(0, strategyNames.indexOf(strategy)).map((each) => on(version, each));
+  await expectCompiled(`rabbitmq/${file}`, result, next === undefined ? nearestOf(before, result) : on(next, strategy));
 });

@@ -44,12 +44,15 @@ test.for(cases)("$name, strategy $strategy", async (each) => {
   await expectStrategy("sqs", each, cases, outcome);
 });
 
-test("aws-json is a CloudFormation template", async () => {
+function template(): unknown {
   const shipping = { ...consumers["per key"], from: { orders: ["order.placed"] } };
   const system = checked(shopWith({ billing: consumers.exponential, shipping }));
   const result = accepted(compile(system, { broker: "sqs", region: "eu-west-1" }));
-  const template = brokers.sqs.exportFormats["aws-json"]?.(result, null);
-  await expectGolden("sqs/cloudformation.json", template);
+  return brokers.sqs.exportFormats["aws-json"]?.(result, null);
+}
+
+test("aws-json is a CloudFormation template", async () => {
+  await expectGolden("sqs/cloudformation.json", template());
 });
 
 test("with a Lambda function, a key, tags and a dead queue that a program empties", async () => {
@@ -66,6 +69,6 @@ test("with a Lambda function, a key, tags and a dead queue that a program emptie
   });
   if (!result.ok) throw new Error(renderDiagnostics(result.diagnostics));
   await expectCompiled("sqs/lambda", result, { file: "exponential-auto", result: outcome({ name: "exponential", strategy: "auto" }) });
-  const template = brokers.sqs.exportFormats["aws-json"]?.(result.value, null);
-  await expectGolden("sqs/lambda-cloudformation.json", template);
+  const own = brokers.sqs.exportFormats["aws-json"]?.(result.value, null);
+  await expectGolden("sqs/lambda-cloudformation", own, { file: "cloudformation.json", value: template() });
 });

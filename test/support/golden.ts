@@ -40,15 +40,17 @@ export async function expectStrategy<Each extends { readonly name: string; reado
   const siblings = cases
     .slice(0, cases.indexOf(each))
     .filter(({ strategy }) => ["auto", each.strategy].includes(strategy))
-    .map((other) => ({ file: file(other), result: outcome(other) }))
-    .filter((sibling) => sibling.result.ok);
-  const [nearest] = siblings.toSorted((one, other) => distance(one.result, result) - distance(other.result, result));
-  await expectCompiled(`${folder}/${file(each)}`, result, nearest ?? null);
+    .map((other) => ({ file: file(other), result: outcome(other) }));
+  await expectCompiled(`${folder}/${file(each)}`, result, nearestOf(siblings, result));
 }
 
-/** The lines of the difference. */
-function distance(one: Result, other: Result): number {
-  return one.ok && other.ok ? differencesOf(one, other).length : 0;
+/** The sibling whose difference to a result has the fewest lines. */
+export function nearestOf(siblings: readonly Sibling[], result: Result): Sibling | null {
+  if (!result.ok) return null;
+  const compiled = siblings
+    .filter((sibling) => sibling.result.ok)
+    .map((sibling) => ({ sibling, lines: differencesOf(sibling.result, result).length }));
+  return compiled.toSorted((one, other) => one.lines - other.lines)[0]?.sibling ?? null;
 }
 
 /** Pins a text in `<file>.md`, or its difference to the text of a sibling, line by line, in `<file>.diff`. */
@@ -73,7 +75,16 @@ async function expectDifference(file: string, sibling: string, found: readonly s
   await expect([title, ...found, ""].join("\n")).toMatchFileSnapshot(`${file}.diff`);
 }
 
-export async function expectGolden(file: string, value: unknown): Promise<void> {
+/** Pins data in a file, or in `<file>.diff` how it differs from the data of a sibling. */
+export async function expectGolden(
+  file: string,
+  value: unknown,
+  sibling: { readonly file: string; readonly value: unknown } | null = null,
+): Promise<void> {
+  if (sibling !== null) {
+    const found = differences("", asData(sibling.value), asData(value));
+    return expectDifference(file, sibling.file, together(found));
+  }
   await expect(`${layOut(shorten(asData(value))).join("\n")}\n`).toMatchFileSnapshot(file);
 }
 
@@ -130,7 +141,7 @@ function onePlace({ pointer, lines }: Difference): string | null {
 export function differences(pointer: string, before: unknown, after: unknown): readonly Difference[] {
   if (isSame(before, after)) return [];
   if (Array.isArray(before) && Array.isArray(after)) {
-    return gaps(before, after).flatMap((gap) => elementDifferences(pointer, gap));
+    return gaps(before, after).flatMap((gap) => elementDifferences(pointer, gap, before[gap.at - 1]));
   }
   if (isObject(before) && isObject(after) && isSame(sharedKeys(before, after), sharedKeys(after, before))) {
     return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((key) => {
@@ -148,10 +159,10 @@ interface Gap<Value> {
   readonly after: readonly Value[];
 }
 
-/** Objects that stand for each other, if as many go as come. */
-function elementDifferences(pointer: string, { at, before, after }: Gap<unknown>): readonly Difference[] {
+/** Objects that stand for each other, if as many go as come. Else those that come may resemble the one above them. */
+function elementDifferences(pointer: string, { at, before, after }: Gap<unknown>, above: unknown) {
   const areTexts = [...before, ...after].every((each) => typeof each === "string");
-  if (before.length !== after.length || areTexts) return changed(`${pointer}/${at}`, before, after);
+  if (before.length !== after.length || areTexts) return changed(`${pointer}/${at}`, before, after, above);
   return before.flatMap((value, index) => {
     const name = isObject(value) && typeof value["name"] === "string" ? value["name"] : String(at + index);
     return differences(`${pointer}/${escape(name)}`, value, after[index]);
@@ -193,10 +204,17 @@ function commonLengths(before: readonly unknown[], after: readonly unknown[]): r
 }
 
 /** The sibling's file has the earlier values in full, so one line is enough to recognize each of them. */
-function changed(pointer: string, before: readonly unknown[], after: readonly unknown[]): readonly Difference[] {
+function changed(
+  pointer: string,
+  before: readonly unknown[],
+  after: readonly unknown[],
+  above?: unknown,
+): readonly Difference[] {
   const removed = before.map((value) => `- ${onOneLine(value)}`);
   const cut = removed.map((line) => (line.length <= width ? line : `${line.slice(0, width - 2)} …`));
-  const added = shortenAll(after).flatMap((value) => layOut(value).map((line) => `+ ${line}`));
+  const added = shortenAll([above, ...after])
+    .slice(1)
+    .flatMap((value) => layOut(value).map((line) => `+ ${line}`));
   return [{ pointer, lines: [...cut, ...added] }];
 }
 
