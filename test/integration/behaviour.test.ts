@@ -30,8 +30,6 @@ function declaration(strategy: Case["strategy"]): unknown {
   return { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: consumer, shipping: consumer } };
 }
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
-
 /** The endings of each message's deliveries, in order. After the last one the handler succeeds. */
 const scripted: Readonly<Record<string, readonly Ending[]>> = {
   "success at once": ["success"],
@@ -100,7 +98,7 @@ describe.each(cases)("$name", ({ broker, strategy }) => {
 
   test("each course goes as promised and never early, and the other consumer sees each message once", async () => {
     const ids = Object.keys(scripted);
-    await system.publish(ids, source);
+    await system.publish(ids);
     await settle(system, billing, ids);
     const dead = await system.drain(system.contract("billing").deadQueue ?? "");
     for (const id of ids) expectCourse(id, dead);
@@ -126,7 +124,7 @@ describe.each(cases)("$name", ({ broker, strategy }) => {
       endings.set(`r${index}`, each);
       return `r${index}`;
     });
-    await system.publish(ids, source);
+    await system.publish(ids);
     await settle(system, billing, ids);
     const dead = await system.drain(system.contract("billing").deadQueue ?? "");
     for (const id of ids) expectCourse(id, dead, `seed ${seed}`);
@@ -184,7 +182,7 @@ describe.each(cases)("$name", ({ broker, strategy }) => {
     endings.set("why-transient", scripted["always transient"] ?? []);
     endings.set("why-crash", scripted["always crash"] ?? []);
     endings.set("why-permanent", ["permanent"]);
-    await system.publish(["why-transient", "why-crash", "why-permanent"], source);
+    await system.publish(["why-transient", "why-crash", "why-permanent"]);
     await settle(system, billing, ["why-transient", "why-crash", "why-permanent"]);
     const dead = await system.drain(system.contract("billing").deadQueue ?? "");
     const headersOf = (id: string): Record<string, unknown> =>

@@ -7,7 +7,6 @@ import { billingUnder } from "../support/consume/billing-under.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
 import { deploy, until } from "../support/deployed-system.ts";
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const failing = 5;
 const ids = Array.from({ length: 200 }, (_, index) => `m${index}`);
 
@@ -22,25 +21,23 @@ describe.for(inject("brokers").filter(({ version }) => version !== "3.10"))(
         try {
           const declaration = billingUnder(strategy);
           const system = await deploy(broker, declaration, strategy);
-          await system.publish(ids, source);
+          await system.publish(ids);
           await exec(["rabbitmqctl", "set_vm_memory_high_watermark", "0.00001"]);
           const options = { connection: { url: system.url } };
-          const input = { broker, declaration, consumer: "billing", strategy, options };
-          const billing = await consumeFrom(system, input, ({ id }) => {
+          const billing = await consumeFrom({ ...system, options }, ({ id }) => {
             if (ids.indexOf(id) < failing) throw permanent("NEVER");
           });
-          const told = (kind: string): number => billing.events.filter((event) => event.kind === kind).length;
           // The failed messages stay in hand until their copies are confirmed. All others are settled.
-          await until(60_000, () => told("settled") === ids.length - failing);
+          await until(60_000, () => billing.count("settled") === ids.length - failing);
           await until(60_000, () => billing.running.health().state === "blocked");
           expect(billing.running.health()).toMatchObject({ isTaking: true, handling: failing });
-          expect(told("blocked")).toBe(1);
+          expect(billing.count("blocked")).toBe(1);
           await exec(["rabbitmqctl", "set_vm_memory_high_watermark", "absolute", "2GB"]);
-          await until(60_000, () => told("settled") === ids.length);
+          await until(60_000, () => billing.count("settled") === ids.length);
           await until(60_000, () => billing.running.health().state === "running");
-          expect(told("unblocked")).toBe(1);
+          expect(billing.count("unblocked")).toBe(1);
           await billing.running.stop();
-          expect(told("lost")).toBe(0);
+          expect(billing.count("lost")).toBe(0);
           expect(billing.runs).toHaveLength(ids.length);
           expect(await system.drain("shop.billing.dead")).toHaveLength(failing);
           await system.dispose();

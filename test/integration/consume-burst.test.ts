@@ -1,13 +1,12 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { billingUnder } from "../support/consume/billing-under.ts";
-import { type ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
-import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
+import { liveStage } from "../support/consume/live-stage.ts";
+import { until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 
 // Jitter keeps messages that fail together from coming back together, when a service that they need is down.
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const messages = Array.from({ length: 200 }, (_, index) => `m${index}`);
 
 const declaration = billingUnder("waits", {
@@ -15,15 +14,10 @@ const declaration = billingUnder("waits", {
 });
 
 describe.concurrent.each(brokers())("a burst under waits on $fullVersion", (broker) => {
-  const held: { system?: DeployedSystem; billing?: ConsumedSystem } = {};
-  afterAll(async () => {
-    await held.billing?.running.stop();
-    await held.system?.dispose();
-  });
+  const { deployed, consumed } = liveStage(broker);
 
   test("200 messages that fail at once come back at five different times, and none early", async () => {
-    const system = await deploy(broker, declaration, "waits");
-    held.system = system;
+    const system = await deployed(declaration, "waits");
     const waits = system.compiled.topology.queues.filter(({ role }) => role === "wait").map(({ name }) => name);
     expect(waits).toHaveLength(5);
     const all = Promise.withResolvers<void>();
@@ -31,8 +25,7 @@ describe.concurrent.each(brokers())("a burst under waits on $fullVersion", (brok
     const failedAtMs = new Map<string, number>();
     const again: { readonly queue: string; readonly waitedMs: number }[] = [];
     const options = { breaker: false, concurrency: messages.length } as const;
-    const input = { broker, declaration, consumer: "billing", strategy: "waits", options } as const;
-    held.billing = await consumeFrom(system, input, async ({ id }, { headers }, attempt) => {
+    await consumed({ ...system, options }, async ({ id }, { headers }, attempt) => {
       if (attempt.number === 2) {
         const [death] = headers["x-death"] as readonly { readonly queue: string }[];
         again.push({ queue: death?.queue ?? "", waitedMs: Date.now() - (failedAtMs.get(id) ?? 0) });
@@ -44,7 +37,7 @@ describe.concurrent.each(brokers())("a burst under waits on $fullVersion", (brok
       failedAtMs.set(id, Date.now());
       throw new Error("what it needs is down");
     });
-    await system.publish(messages, source);
+    await system.publish(messages);
     await until(120_000, () => again.length === messages.length);
 
     const places = Map.groupBy(again, ({ queue }) => queue);

@@ -1,10 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { resolve } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { billingUnder } from "../support/consume/billing-under.ts";
+import { liveStage } from "../support/consume/live-stage.ts";
 import type { SkewedInput } from "../support/consume/skewed-process.ts";
-import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
+import { until } from "../support/deployed-system.ts";
 import { checked } from "../support/examples.ts";
 import { brokers } from "../support/live.ts";
 
@@ -29,16 +29,10 @@ describe.concurrent.each(
     .filter(({ version }) => version === "4.3")
     .flatMap((broker) => cases.map((each) => ({ ...each, broker }))),
 )("a consumer's clock is $name", ({ broker, processes, offsetsMs }) => {
-  const children: ChildProcess[] = [];
-  const held: { system?: DeployedSystem } = {};
-  afterAll(async () => {
-    for (const child of children) child.kill("SIGKILL");
-    await held.system?.dispose();
-  });
+  const { deployed, spawned } = liveStage(broker);
 
   test("no retry comes before its delay, and each attempt is made once", async () => {
-    const system = await deploy(broker, declaration, "deferred");
-    held.system = system;
+    const system = await deployed(declaration, "deferred");
     const input: SkewedInput = {
       system: checked(declaration),
       version: broker.version,
@@ -46,16 +40,14 @@ describe.concurrent.each(
       concurrency: messages.length,
       offsetsMs,
     };
-    const lines: string[] = [];
-    for (let started = 0; started < processes; started++) {
-      const child = spawn(process.execPath, [script, JSON.stringify(input)], { stdio: ["ignore", "pipe", "inherit"] });
-      children.push(child);
-      child.stdout.setEncoding("utf8").on("data", (text: string) => lines.push(...text.split("\n").filter(Boolean)));
-    }
-    await until(60_000, () => lines.filter((line) => line === "ready").length === processes);
-    await system.publish(messages, { exchange: "shop.orders", routingKey: "order.placed" });
-    await until(120_000, () => lines.length >= processes + messages.length * 4);
-    const runs = lines.filter((line) => line !== "ready").map((line) => line.split(" "));
+    const started = Array.from({ length: processes }, () => spawned(script, input));
+    const lines = (): readonly string[] => started.flatMap((each) => each.lines);
+    await until(60_000, () => lines().filter((line) => line === "ready").length === processes);
+    await system.publish(messages);
+    await until(120_000, () => lines().length >= processes + messages.length * 4);
+    const runs = lines()
+      .filter((line) => line !== "ready")
+      .map((line) => line.split(" "));
     for (const id of messages) {
       const own = runs.filter(([of]) => of === id).toSorted((one, other) => Number(one[1]) - Number(other[1]));
       expect(
@@ -67,10 +59,6 @@ describe.concurrent.each(
         expect(gapMs, `${id}, attempt ${index + 2}`).toBeGreaterThanOrEqual(delayMs);
       }
     }
-    const dead = new Set<unknown>();
-    await until(60_000, async () => {
-      for (const { properties } of await system.drain("shop.billing.dead")) dead.add(properties.messageId);
-      return dead.size === messages.length;
-    });
+    await system.deadIds(messages.length);
   });
 });

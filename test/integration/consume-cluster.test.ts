@@ -13,9 +13,9 @@ import {
   moveLeadersAndKill,
   vhostsOf,
 } from "../support/consume/cluster-course.ts";
-import { type Consuming, declarationFor, type Strategy } from "../support/consume/fates.ts";
+import type { Consuming, Strategy } from "../support/consume/fates.ts";
 import { type Start, start } from "../support/consume/start.ts";
-import { type DeployedSystem, until } from "../support/deployed-system.ts";
+import { until } from "../support/deployed-system.ts";
 import { type Broker, brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 
@@ -53,14 +53,7 @@ describe.runIf(hasContainers)("a cluster of three nodes of 4.3", () => {
   };
 
   /** Starts another instance of a running consumer. */
-  const startBeside = (system: DeployedSystem, strategy: Strategy): Promise<Start> =>
-    start(system, {
-      broker: brokerOf(cluster, 0),
-      declaration: declarationFor(strategy),
-      consumer: "billing",
-      strategy,
-      options: { connection: { url: system.url } },
-    });
+  const startBeside = ({ system }: Consuming): Promise<Start> => start(system, { connection: { url: system.url } });
 
   test(
     "the leaders of the queues move twice, and their node is killed, among 1,000 messages: the consumers stay connected",
@@ -117,7 +110,7 @@ describe.runIf(hasContainers)("a cluster of three nodes of 4.3", () => {
       await cluster.kill(1, 2);
       gone.resolve();
       // Without a leader, a queue gives no messages and returns no error.
-      const starting = Promise.all(consumers.map(({ system, strategy }) => startBeside(system, strategy)));
+      const starting = Promise.all(consumers.map(startBeside));
       const waits = consumers.find(({ strategy }) => strategy === "waits") ?? expect.unreachable();
       const [starts] = await Promise.all([starting, until(longestMs, () => countOf(waits, "settle-failed") > 0)]);
       expect(starts.map(({ codes }) => codes)).toEqual([["RD823"], ["RD823"], ["RD823"]]);

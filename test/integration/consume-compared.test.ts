@@ -45,8 +45,7 @@ async function startAfter(
   if (expected === "refused") await system.publish(["a"], { exchange: "", routingKey: "shop.billing" });
   const isAdministrator = url(system) === system.url;
   const connection = { url: url(system), ...(isAdministrator ? { managementUrl: broker.managementUrl } : {}) };
-  const given = { broker, declaration: declaration(strategy), consumer: "billing", strategy };
-  const outcome = await start(system, { ...given, options: { connection } });
+  const outcome = await start(system, { connection });
   if (expected === "refused") {
     const message = await system.channel.get("shop.billing", { noAck: true });
     expect(message).toMatchObject({ fields: { redelivered: false }, properties: { messageId: "a" } });
@@ -193,8 +192,7 @@ test.for(brokers().filter(({ version }) => version === "4.3"))(
     await using user = await createLimitedUser(broker, system.vhost, { ...rights, tag: "management" });
     const startAsUser = (): Promise<Start> => {
       const connection = { url: user.amqpUrl, managementUrl: user.broker.managementUrl };
-      const given = { broker, declaration: declaration("staged"), consumer: "billing", strategy: "staged" } as const;
-      return start(system, { ...given, options: { connection } });
+      return start(system, { connection });
     };
     const { codes, events } = await startAsUser();
     expect(codes).toEqual([]);
@@ -211,11 +209,10 @@ test.for(brokers())("no permission for an instance's own queue, on $version", as
   const everyInstance = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { watching } };
   const system = await deploy(broker, everyInstance);
   const { name: user, amqpUrl: url, remove } = await createLimitedUser(broker, system.vhost, { tag: null });
-  const given = { broker, declaration: everyInstance, consumer: "watching", strategy: "auto" } as const;
   const startWith = async (own: string, read: string): Promise<Start> => {
     const permissions = `permissions/${encodeURIComponent(system.vhost)}/${user}`;
     await management.put(permissions, { configure: own, write: own, read });
-    return start(system, { ...given, options: { connection: { url } } });
+    return start({ ...system, consumer: "watching" }, { connection: { url } });
   };
   const own = "^amq\\.gen-.*$";
   for (const [write, read] of [

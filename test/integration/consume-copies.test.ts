@@ -2,35 +2,26 @@ import { describe, expect, test } from "vitest";
 import { permanent } from "redeliver/consume";
 
 import { billingUnder } from "../support/consume/billing-under.ts";
-import type { ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
+import type { Handle } from "../support/consume/consumed.ts";
 import { liveStage } from "../support/consume/live-stage.ts";
 import { type DeployedSystem, sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { publishesCopies, strategiesOn, type Strategy } from "../support/strategies.ts";
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
-
 describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.version })))("on $name", ({ broker }) => {
   const { deployed, consumed } = liveStage(broker);
-  const started = async (
-    strategy: Strategy,
-    concurrency: number,
-    handler: Parameters<typeof consumeFrom>[2],
-  ): Promise<{ system: DeployedSystem; billing: ConsumedSystem }> => {
+  const started = async (strategy: Strategy, concurrency: number, handler: Handle) => {
     const system = await deployed(billingUnder(strategy), strategy);
-    const options = { concurrency, breaker: false as const };
-    const input = { broker, declaration: billingUnder(strategy), consumer: "billing", strategy, options };
-    const billing = await consumed(system, input, handler);
+    const billing = await consumed({ ...system, options: { concurrency, breaker: false } }, handler);
     return { system, billing };
   };
-  const settled = ({ events }: ConsumedSystem): number => events.filter(({ kind }) => kind === "settled").length;
   test.for(strategiesOn(broker.version))(
     "a dead letter that is sent again begins with its first attempt: %s",
     async (strategy) => {
       const { system, billing } = await started(strategy, 1, () => {
         throw new Error("always");
       });
-      await system.publish(["a"], source);
+      await system.publish(["a"]);
       const letters = async (): Promise<Awaited<ReturnType<DeployedSystem["drain"]>>> => {
         const found: Awaited<ReturnType<DeployedSystem["drain"]>> = [];
         await until(30_000, async () => {
@@ -58,7 +49,7 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
       });
       await system.channel.assertQueue("stray", { durable: true });
       for (const messageId of ["dies", "succeeds"]) {
-        system.channel.publish(source.exchange, source.routingKey, Buffer.from("1"), {
+        system.channel.publish("shop.orders", "order.placed", Buffer.from("1"), {
           messageId,
           persistent: true,
           userId: "guest",
@@ -67,7 +58,7 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
         });
       }
       await system.channel.waitForConfirms();
-      await until(30_000, () => settled(billing) === 4);
+      await until(30_000, () => billing.count("settled") === 4);
       const [letter] = await system.drain("shop.billing.dead");
       expect(letter?.properties.headers).toMatchObject({ kept: "yes", "dlq-failure-reason": "NEVER" });
       expect(letter?.properties.headers).not.toHaveProperty("CC");
@@ -85,16 +76,12 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
         if (Number(id) % 2 === 1) throw permanent("ODD");
       });
       const ids = Array.from({ length: 50 }, (_, index) => String(index));
-      await system.publish(ids, source);
+      await system.publish(ids);
       await until(30_000, () => waiting.length === 50);
       for (const end of waiting) end();
       waiting = [];
-      await until(30_000, () => settled(billing) === 50);
-      const dead = new Set<unknown>();
-      await until(30_000, async () => {
-        for (const letter of await system.drain("shop.billing.dead")) dead.add(letter.properties.messageId);
-        return dead.size >= 25;
-      });
+      await until(30_000, () => billing.count("settled") === 50);
+      const dead = new Set(await system.deadIds(25));
       expect([...dead].toSorted()).toEqual(ids.filter((id) => Number(id) % 2 === 1).toSorted());
     },
   );
@@ -107,11 +94,11 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
         release = resolve;
       });
       const { system, billing } = await started("deferred", 20, ({ id }) => (id === "long" ? long : undefined));
-      await system.publish(["long", ...Array.from({ length: 5_000 }, (_, index) => `m${index}`)], source);
-      await until(60_000, () => settled(billing) === 5_000);
+      await system.publish(["long", ...Array.from({ length: 5_000 }, (_, index) => `m${index}`)]);
+      await until(60_000, () => billing.count("settled") === 5_000);
       expect(billing.running.health()).toMatchObject({ handling: 1, waiting: 0 });
       release();
-      await until(30_000, () => settled(billing) === 5_001);
+      await until(30_000, () => billing.count("settled") === 5_001);
       await sleep(100);
       await billing.running.stop();
       expect(billing.runs).toHaveLength(5_001);

@@ -1,14 +1,13 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import { type AmqpProxy, startAmqpProxy } from "../support/consume/amqp-proxy.ts";
-import { type ConsumedSystem, consumeFrom, type Run } from "../support/consume/consumed.ts";
+import type { Run } from "../support/consume/consumed.ts";
+import { liveStage } from "../support/consume/live-stage.ts";
 import { namedDelays } from "../support/consume/named-delays.ts";
-import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
+import { until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { strategiesOn } from "../support/strategies.ts";
 import { shopWith } from "../support/examples.ts";
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const messages = Array.from({ length: 40 }, (_, index) => `m${index}`);
 
 /** Declared backoffs, each with the shortest and longest delay of each retry. */
@@ -69,33 +68,19 @@ function gapsMs(runs: readonly Run[]): readonly number[] {
 }
 
 describe.concurrent.each(cases)("delays: $name", ({ broker, strategy, backoff, delaysMs }) => {
-  const held: { system?: DeployedSystem; proxy?: AmqpProxy; billing?: ConsumedSystem } = {};
-  afterAll(async () => {
-    await held.billing?.running.stop();
-    await held.proxy?.close();
-    await held.system?.dispose();
-  });
+  const { proxied, consumed } = liveStage(broker);
 
   test("each attempt begins no earlier than declared, and jitter covers its whole range", async () => {
     const protocol = strategy === "deferred" ? "amqp-1.0" : "amqp-0-9-1";
     const declaration = shopWith({ billing: { from: { orders: "all" }, protocol, retry: { attempts: 4, backoff } } });
-    const system = await deploy(broker, declaration, strategy);
-    held.system = system;
-    const proxy = await startAmqpProxy(system.url);
-    held.proxy = proxy;
+    const { system, proxy } = await proxied(declaration, strategy);
     const options = { breaker: false, concurrency: messages.length } as const;
-    const input = { broker, declaration, consumer: "billing", strategy, options };
-    const billing = await consumeFrom({ ...system, url: proxy.url }, input, () => {
+    const billing = await consumed({ ...system, url: proxy.url, options }, () => {
       throw new Error("always");
     });
-    held.billing = billing;
-    await system.publish(messages, source);
+    await system.publish(messages);
     await until(60_000, () => billing.runs.length >= messages.length * 4);
-    const isDead = new Set<unknown>();
-    await until(60_000, async () => {
-      for (const { properties } of await system.drain("shop.billing.dead")) isDead.add(properties.messageId);
-      return isDead.size === messages.length;
-    });
+    await system.deadIds(messages.length);
     for (const id of messages) {
       const runs = billing.runsOf(id);
       expect(

@@ -7,13 +7,11 @@ import { permanent } from "redeliver/consume";
 import { connectByAmqp10, endConnection } from "../../src/brokers/rabbitmq/run/amqp-1-0/connect.ts";
 import { closeFrame10 } from "../support/consume/amqp-1-0-frames.ts";
 import type { AmqpProxy, WireFrame } from "../support/consume/amqp-proxy.ts";
-import type { ConsumedSystem } from "../support/consume/consumed.ts";
 import { liveStage } from "../support/consume/live-stage.ts";
 import { sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { oneConsumer } from "../support/examples.ts";
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const declaration = oneConsumer({
   from: { orders: "all" },
   protocol: "amqp-1.0",
@@ -28,13 +26,8 @@ const garbage = {
 
 for (const broker of brokers())
   describe.runIf(broker.version === "4.3")(`faults by AMQP 1.0 on ${broker.version}`, () => {
-    const input = { broker, declaration, consumer: "billing", strategy } as const;
     const { proxied, consumed } = liveStage(broker);
     const deployed = () => proxied(declaration, strategy);
-
-    const kindsOf = ({ events }: ConsumedSystem): readonly string[] => events.map(({ kind }) => kind);
-    const count = (consumer: ConsumedSystem, kind: string): number =>
-      kindsOf(consumer).filter((each) => each === kind).length;
 
     /** Cuts or replaces the next frame that matches, once. */
     const once = (
@@ -60,17 +53,17 @@ for (const broker of brokers())
       async ({ id, letters }) => {
         const { system, proxy } = await deployed();
         const isCut = once(proxy, ({ kind }) => kind === "disposition", "cut");
-        const billing = await consumed({ ...system, url: proxy.url }, input, (run) => {
+        const billing = await consumed({ ...system, url: proxy.url }, (run) => {
           if (run.id === "dies") throw permanent("NEVER");
           if (run.id === "fails once" && billing.runs.length < 3) throw new Error("again");
         });
-        await system.publish([id], source);
+        await system.publish([id]);
         const runs = id === "fails once" ? 3 : 2;
-        await until(30_000, () => isCut() && count(billing, "settled") === runs);
+        await until(30_000, () => isCut() && billing.count("settled") === runs);
         await billing.running.stop();
         // The broker counts a delivery whose connection is gone, so the handler sees the next attempt.
         expect(billing.runs.map(({ attempt }) => attempt)).toEqual([1, 2, 3].slice(0, runs));
-        expect(count(billing, "lost")).toBe(1);
+        expect(billing.count("lost")).toBe(1);
         expect(await system.drain("shop.billing")).toEqual([]);
         const dead: unknown[] = [];
         await until(20_000, async () => {
@@ -89,7 +82,7 @@ for (const broker of brokers())
       "the broker ends the connection with an error when it $when: that try has failed, and the next one follows",
       async ({ kind, keepsAnswer }) => {
         const { system, proxy } = await deployed();
-        const billing = await consumed({ ...system, url: proxy.url }, input, () => undefined);
+        const billing = await consumed({ ...system, url: proxy.url }, () => undefined);
         const close = closeFrame10("amqp:internal-error");
         const isClosed = once(
           proxy,
@@ -97,15 +90,15 @@ for (const broker of brokers())
           (bytes) => (keepsAnswer ? Buffer.concat([bytes, close]) : close),
         );
         proxy.cutAll();
-        await until(30_000, () => isClosed() && kindsOf(billing).includes("reconnected"));
-        expect(kindsOf(billing).filter((each) => each !== "not-compared")).toEqual([
+        await until(30_000, () => isClosed() && billing.kinds().includes("reconnected"));
+        expect(billing.kinds().filter((each) => each !== "not-compared")).toEqual([
           "started",
           "lost",
           "reconnect-failed",
           "reconnected",
         ]);
-        await system.publish(["a"], source);
-        await until(30_000, () => count(billing, "settled") === 1);
+        await system.publish(["a"]);
+        await until(30_000, () => billing.count("settled") === 1);
         await billing.running.stop();
         await until(30_000, () => proxy.connections() === 0);
       },
@@ -118,16 +111,16 @@ for (const broker of brokers())
         const { system, proxy } = await deployed();
         const written = vi.spyOn(console, "error").mockImplementation(() => undefined);
         try {
-          const billing = await consumed({ ...system, url: proxy.url }, input, () => undefined);
+          const billing = await consumed({ ...system, url: proxy.url }, () => undefined);
           const isSent = once(
             proxy,
             ({ kind }) => kind === "transfer",
             () => bytes,
           );
-          await system.publish(["a"], source);
-          await until(30_000, () => isSent() && count(billing, "settled") === 1);
+          await system.publish(["a"]);
+          await until(30_000, () => isSent() && billing.count("settled") === 1);
           await billing.running.stop();
-          expect(count(billing, "lost")).toBe(1);
+          expect(billing.count("lost")).toBe(1);
           expect(written).not.toHaveBeenCalled();
           expect(await system.drain("shop.billing")).toEqual([]);
         } finally {
@@ -142,7 +135,7 @@ for (const broker of brokers())
       const sockets: Socket[] = [];
       const seen = (event: unknown): void => void sockets.push((event as { readonly socket: Socket }).socket);
       subscribe("net.client.socket", seen);
-      const billing = await consumed(system, input, async ({ id, attempt }) => {
+      const billing = await consumed(system, async ({ id, attempt }) => {
         if (attempt > 1) return;
         if (id === "dies") throw permanent("NEVER");
         if (id === "fails") throw new Error("again");
@@ -153,10 +146,10 @@ for (const broker of brokers())
       });
       unsubscribe("net.client.socket", seen);
       const unsent = ["dies", "fails", "succeeds", "last"];
-      await system.publish(unsent, source);
+      await system.publish(unsent);
       await until(30_000, () => billing.runsOf("last").length === 2);
       await until(30_000, () => billing.running.health().handling === 0);
-      expect(count(billing, "lost")).toBe(1);
+      expect(billing.count("lost")).toBe(1);
       await until(30_000, async () => {
         const ended = new Set((await system.drain("shop.billing.dead")).map(({ properties }) => properties.messageId));
         for (const event of billing.events)
@@ -179,8 +172,8 @@ for (const broker of brokers())
 
     test.concurrent("a silent broker does not delay the stop, and gets the messages back", async () => {
       const { system, proxy } = await deployed();
-      const billing = await consumed({ ...system, url: proxy.url }, input, () => sleep(60_000));
-      await system.publish(["a", "b"], source);
+      const billing = await consumed({ ...system, url: proxy.url }, () => sleep(60_000));
+      await system.publish(["a", "b"]);
       await until(30_000, () => billing.runs.length === 2);
       proxy.isSilent = true;
       await billing.running.stop("100ms");
@@ -198,8 +191,7 @@ for (const broker of brokers())
       const ids = Array.from({ length: 400 }, (_, index) => `m${index}`);
       const kindOf = (id: string): number => Number(id.slice(1)) % 5;
       const billing = await consumed(
-        { ...system, url: proxy.url },
-        { ...input, options: { concurrency: 20, breaker: false } },
+        { ...system, url: proxy.url, options: { concurrency: 20, breaker: false } },
         ({ id, attempt }) => {
           if (kindOf(id) === 1) throw permanent("NEVER");
           if (kindOf(id) === 2 && attempt < 3) throw new Error("again");
@@ -212,7 +204,7 @@ for (const broker of brokers())
         seen += 1;
         return seen % 300 === 0 ? "cut" : "pass";
       };
-      await system.publish(ids, source);
+      await system.publish(ids);
       const dead: string[] = [];
       const isDone = (id: string): boolean =>
         dead.includes(id) ||
@@ -227,6 +219,6 @@ for (const broker of brokers())
       // The outcome is atomic, so no letter is doubled. Each dead message failed, or lost its connection eight times.
       expect(dead).toHaveLength(new Set(dead).size);
       expect(ids.filter((id) => [1, 3].includes(kindOf(id)) && !dead.includes(id))).toEqual([]);
-      expect(count(billing, "reconnected")).toBeGreaterThanOrEqual(2);
+      expect(billing.count("reconnected")).toBeGreaterThanOrEqual(2);
     });
   });

@@ -9,7 +9,6 @@ import { brokers } from "../support/live.ts";
 import { oneConsumer } from "../support/examples.ts";
 import { standStill } from "../support/stand-still.ts";
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const declaration = oneConsumer({
   from: { orders: "all" },
   protocol: "amqp-1.0",
@@ -55,13 +54,13 @@ for (const broker of brokers())
     test("a pause that ends before the broker has confirmed it blocks nothing", async () => {
       const { system, intake, taken } = await started(5);
       intake.resume(5);
-      await system.publish(["a"], source);
+      await system.publish(["a"]);
       await until(30_000, () => taken.length === 1);
       // No message is in hand whose settlement would ask for more.
       await sleep(100);
       void intake.pause();
       intake.resume(5);
-      await system.publish(["b", "c"], source);
+      await system.publish(["b", "c"]);
       await until(30_000, () => taken.length === 3);
       expect(taken).toEqual(["a", "b", "c"]);
     });
@@ -89,7 +88,7 @@ for (const broker of brokers())
           lost: () => undefined,
         });
         const ids = Array.from({ length: 1_600 }, (_, index) => `m${index}`);
-        await system.publish(ids, source);
+        await system.publish(ids);
         intake.resume(400);
         await until(60_000, () => taken.length === ids.length);
         await sleep(500);
@@ -114,7 +113,7 @@ for (const broker of brokers())
         const concurrency = 4;
         const { system, intake, taken, most } = await started(concurrency);
         const ids = Array.from({ length: 300 }, (_, index) => `m${index}`);
-        await system.publish(ids, source);
+        await system.publish(ids);
         for (let round = 0; round < 40; round++) {
           intake.resume(concurrency);
           if (round % 3 !== 0) await sleep(round % 5);

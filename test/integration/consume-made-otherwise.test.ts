@@ -19,18 +19,18 @@ describe.each(cases)(
   { concurrent: true },
   ({ broker, strategy }) => {
     const management = createManagement(broker.managementUrl);
-    const given = { broker, declaration: billingUnder(strategy), consumer: "billing", strategy };
+    const declaration = billingUnder(strategy);
     const isAmqp10 = strategy === "deferred";
 
     async function startAfter(
       change: (system: DeployedSystem) => Promise<unknown>,
       permissions?: { readonly configure: string; readonly write: string; readonly read: string },
     ): Promise<Start> {
-      const system = await deploy(broker, billingUnder(strategy), strategy);
+      const system = await deploy(broker, declaration, strategy);
       const user = permissions && (await createLimitedUser(broker, system.vhost, { ...permissions, tag: null }));
       try {
         await change(system);
-        return await start(system, { ...given, options: { connection: { url: user?.amqpUrl ?? system.url } } });
+        return await start(system, { connection: { url: user?.amqpUrl ?? system.url } });
       } finally {
         await user?.remove();
         await system.dispose();
@@ -109,19 +109,15 @@ describe.each(cases)(
     });
 
     test("if nothing is deployed, the comparison creates nothing", async () => {
-      const empty = await createVhost(broker);
-      const outcome = await start(
-        { url: empty.amqpUrl },
-        { ...given, options: { connection: { url: empty.amqpUrl } } },
-      );
+      const { vhost, amqpUrl: url, dispose } = await createVhost(broker);
+      const outcome = await start({ url, broker, declaration, strategy }, { connection: { url } });
       expect(new Set(outcome.codes)).toEqual(new Set(["RD805"]));
-      const vhost = encodeURIComponent(empty.vhost);
       expect(await management.get(`queues/${vhost}?disable_stats=true`)).toEqual([]);
       const exchanges = await management.get<readonly { readonly name: string }[]>(
         `exchanges/${vhost}?disable_stats=true`,
       );
       expect(exchanges.filter(({ name }) => name.startsWith("shop"))).toEqual([]);
-      await empty.dispose();
+      await dispose();
     });
   },
 );

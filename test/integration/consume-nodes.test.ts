@@ -9,12 +9,10 @@ import { closedPort } from "../support/fake-broker.ts";
 import { strategyCases } from "../support/live.ts";
 import { oneForEachProtocol } from "../support/strategies.ts";
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const cases = strategyCases(oneForEachProtocol);
 
 describe.concurrent.each(cases)("a URL for each node: $name", ({ broker, strategy }) => {
   const declaration = billingUnder(strategy);
-  const input = { broker, declaration, consumer: "billing", strategy } as const;
   /** Copies use a second connection. */
   const connections = strategy === "waits" ? 2 : 1;
 
@@ -37,31 +35,28 @@ describe.concurrent.each(cases)("a URL for each node: $name", ({ broker, strateg
     system: DeployedSystem,
     url: readonly string[],
   ): Promise<ConsumedSystem> => {
-    const billing = await consumeFrom(system, { ...input, options: { connection: { url } } }, () => undefined);
+    const billing = await consumeFrom({ ...system, options: { connection: { url } } }, () => undefined);
     onTestFinished(() => billing.running.stop("1s"));
     return billing;
   };
 
-  const count = ({ events }: ConsumedSystem, kind: string): number =>
-    events.filter((event) => event.kind === kind).length;
-
   test("its node stops and the next one refuses it: the consumer gets messages from the third one at once", async (context) => {
     const { system, nodes, urls } = await deployed(context, 3);
     const billing = await consuming(context, system, urls);
-    await system.publish(["a"], source);
-    await until(30_000, () => count(billing, "settled") === 1);
+    await system.publish(["a"]);
+    await until(30_000, () => billing.count("settled") === 1);
     // The connections of the comparison at the start have closed.
     await until(30_000, () => nodes.reduce((sum, node) => sum + node.connections(), 0) === connections);
     const [one, ...others] = nodes.toSorted((first, second) => second.connections() - first.connections());
     // The consumer may try either of the other two first.
     for (const node of [one, others[0]]) if (node !== undefined) node.refuses = true;
     one?.cutAll();
-    await until(30_000, () => count(billing, "reconnected") === 1);
-    await system.publish(["b"], source);
+    await until(30_000, () => billing.count("reconnected") === 1);
+    await system.publish(["b"]);
     // If the cut took the first acknowledgement, its message comes again.
     await until(30_000, () => billing.runsOf("b").length === 1);
-    expect(count(billing, "lost")).toBe(1);
-    expect(count(billing, "reconnect-failed")).toBe(0);
+    expect(billing.count("lost")).toBe(1);
+    expect(billing.count("reconnect-failed")).toBe(0);
     expect(others[1]?.connections()).toBe(connections);
   });
 
@@ -71,14 +66,14 @@ describe.concurrent.each(cases)("a URL for each node: $name", ({ broker, strateg
     context.onTestFinished(() => system.dispose());
     const url = [system.url, system.url.replace("127.0.0.1", "localhost")];
     const options = { connection: { url } };
-    const billing = await consumeFrom(system, { ...input, declaration: waiting, options }, ({ attempt }) => {
+    const billing = await consumeFrom({ ...system, options }, ({ attempt }) => {
       if (attempt === 1) throw new Error("not yet");
     });
     context.onTestFinished(() => billing.running.stop("1s"));
-    await system.publish(["a"], source);
+    await system.publish(["a"]);
     // By then the consumer would have left a node that was cut off.
-    await until(60_000, () => count(billing, "settled") === 2);
-    expect(count(billing, "lost")).toBe(0);
+    await until(60_000, () => billing.count("settled") === 2);
+    expect(billing.count("lost")).toBe(0);
   });
 
   test("all nodes refuse: at a start the error has each reason, and a running consumer counts one failed try", async (context) => {
@@ -87,14 +82,14 @@ describe.concurrent.each(cases)("a URL for each node: $name", ({ broker, strateg
     away.port = String(await closedPort());
     const wrong = new URL(system.url);
     wrong.password = "hush";
-    const refused = await start(system, { ...input, options: { connection: { url: [away.href, wrong.href] } } });
+    const refused = await start(system, { connection: { url: [away.href, wrong.href] } });
     expect(refused.codes.toSorted()).toEqual(["RD804", "RD807"]);
     expect(refused.text).toContain(`there is no connection to the broker at ${away.host} (ECONNREFUSED)`);
     expect(refused.text).not.toContain("hush");
     const billing = await consuming(context, system, urls);
     for (const node of nodes) node.refuses = true;
     for (const node of nodes) node.cutAll();
-    await until(30_000, () => count(billing, "reconnect-failed") >= 2);
+    await until(30_000, () => billing.count("reconnect-failed") >= 2);
     const failures = billing.events.flatMap((event) => (event.kind === "reconnect-failed" ? [event.error] : []));
     for (const error of failures) {
       expect(String(error)).toContain("NoNodeError: no node lets the client in: 127.0.0.1:");
@@ -102,7 +97,7 @@ describe.concurrent.each(cases)("a URL for each node: $name", ({ broker, strateg
       expect(JSON.stringify(error)).not.toContain("guest");
     }
     for (const node of nodes) node.refuses = false;
-    await until(30_000, () => count(billing, "reconnected") === 1);
+    await until(30_000, () => billing.count("reconnected") === 1);
   });
 
   test("a stop while a node is silent: the consumer tries no other node", async (context) => {

@@ -9,7 +9,6 @@ import { chargeOnce } from "../support/stores/charge-once.ts";
 import { startPostgresql } from "../support/stores/store-servers.ts";
 
 const retry = { attempts: 20, backoff: { kind: "constant", delay: "500ms" } };
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const cases = brokers().map((broker) => {
   const strategy = broker.version === "4.3" ? ("native" as const) : ("waits" as const);
   return { broker, strategy, name: `RabbitMQ ${broker.version}, ${strategy}` };
@@ -35,7 +34,7 @@ describe.concurrent("the guard and its table in PostgreSQL, inside a consumer", 
           target: { broker: "rabbitmq", version: broker.version, strategy },
           connection: { url: system.url },
         } as const,
-        publish: (orders: readonly string[]) => system.publish(orders, source),
+        publish: (orders: readonly string[]) => system.publish(orders),
       };
       const charged = await chargeOnce({ kind: "postgresql", folder: server.folder }, shop, onTestFinished);
       expect(charged).toMatchObject({ charges: [1, 1, 1, 1, 1], died: [null, "SIGKILL"], begun: 5 });

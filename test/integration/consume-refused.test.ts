@@ -39,13 +39,10 @@ describe.each(cases)("refusals of a starting consumer: $name", ({ broker, strate
     tls?: { readonly ca: string },
     concurrency = 10,
   ): Promise<Start> =>
-    start(system, {
-      broker,
-      declaration: declaration(strategy),
-      consumer,
-      strategy: consumer === "billing" ? strategy : "auto",
-      options: { concurrency, connection: { url, ...(tls === undefined ? {} : { tls }) } },
-    });
+    start(
+      { ...system, consumer, strategy: consumer === "billing" ? strategy : "auto" },
+      { concurrency, connection: { url, ...(tls === undefined ? {} : { tls }) } },
+    );
 
   /** Deletes the work queue, runs a function, and makes the queue again. */
   const withoutWorkQueue = async (run: (connection: ChannelModel) => Promise<void>): Promise<void> => {

@@ -11,8 +11,6 @@ import { createManagement } from "../support/management.ts";
 import { withQueues, type Strategy } from "../support/strategies.ts";
 import { type Start, start } from "../support/consume/start.ts";
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
-
 function declaration(strategy: Strategy, attempts = 3): unknown {
   return billingUnder(strategy, { retry: { attempts, backoff: { kind: "constant", delay: "50ms" } } });
 }
@@ -25,7 +23,7 @@ describe.each(cases)("the checks of a starting consumer: $name", ({ broker, stra
   const management = createManagement(broker.managementUrl);
   beforeAll(async () => {
     system = await deploy(broker, declaration(strategy), strategy);
-    await system.publish(["a"], source);
+    await system.publish(["a"]);
     await management.put(`users/${user}`, { password: "secret", tags: "" });
   });
   afterAll(async () => {
@@ -38,8 +36,7 @@ describe.each(cases)("the checks of a starting consumer: $name", ({ broker, stra
     given: Partial<ConsumeOptions<"rabbitmq">> & { readonly attempts?: number } = {},
   ): Promise<Start> {
     const { attempts, ...options } = given;
-    const declared = declaration(strategy, attempts);
-    return start(system, { broker, declaration: declared, consumer: "billing", strategy, options });
+    return start({ ...system, declaration: declaration(strategy, attempts) }, options);
   }
 
   /** The message is still there, and no consumer has received it. */
@@ -49,7 +46,7 @@ describe.each(cases)("the checks of a starting consumer: $name", ({ broker, stra
     expect(message.fields.redelivered).toBe(false);
     expect(message.properties.messageId).toBe("a");
     system.channel.ack(message);
-    await system.publish(["a"], source);
+    await system.publish(["a"]);
   }
 
   const withUser = (password = "secret"): string => {
@@ -113,20 +110,19 @@ describe.each(cases)("the checks of a starting consumer: $name", ({ broker, stra
     await expectUntouched();
     await management.put(permissions, { configure: "^$", write: ".*", read: "^shop\\.billing$" });
     const billing = await consumeFrom(
-      { ...system, url: withUser() },
       {
-        broker,
-        declaration: declaration(strategy),
-        consumer: "billing",
-        strategy,
-        options: { connection: { url: withUser() } },
+        ...system,
+        url: withUser(),
+        options: {
+          connection: { url: withUser() },
+        },
       },
       () => undefined,
     );
     await until(30_000, () => billing.runs.length === 1);
     await billing.running.stop();
-    expect(billing.events.map(({ kind }) => kind)).toContain("not-compared");
-    await system.publish(["a"], source);
+    expect(billing.kinds()).toContain("not-compared");
+    await system.publish(["a"]);
   });
 });
 
@@ -136,20 +132,13 @@ describe.each(cases)("an outage: $name", ({ broker, strategy }) => {
     const system = await deploy(broker, outage, strategy);
     let isDown = true;
     const billing = await consumeFrom(
-      system,
-      {
-        broker,
-        declaration: outage,
-        consumer: "billing",
-        strategy,
-        options: { concurrency: 4, breaker: { failures: 5, firstPause: "300ms", longestPause: "600ms" } },
-      },
+      { ...system, options: { concurrency: 4, breaker: { failures: 5, firstPause: "300ms", longestPause: "600ms" } } },
       () => {
         if (isDown) throw new Error("the database is away");
       },
     );
     const ids = Array.from({ length: 40 }, (_, index) => `m${index}`);
-    await system.publish(ids, source);
+    await system.publish(ids);
     const pauses = (): readonly number[] =>
       billing.events.flatMap((event) => (event.kind === "paused" ? [event.forMs] : []));
     await until(30_000, () => pauses().length >= 3);
@@ -166,7 +155,7 @@ describe.each(cases)("an outage: $name", ({ broker, strategy }) => {
           ),
         ).size === ids.length,
     );
-    expect(billing.events.map(({ kind }) => kind)).toContain("resumed");
+    expect(billing.kinds()).toContain("resumed");
     expect(billing.running.health()).toMatchObject({ state: "running", isTaking: true, suspicion: 0 });
     await billing.running.stop();
     expect(await system.drain("shop.billing.dead")).toEqual([]);
@@ -177,11 +166,7 @@ describe.each(cases)("an outage: $name", ({ broker, strategy }) => {
 test.each(cases)("a silent broker does not delay a stop: $name", async ({ broker, strategy }) => {
   const system = await deploy(broker, declaration(strategy), strategy);
   const proxy = await startAmqpProxy(system.url);
-  const billing = await consumeFrom(
-    { ...system, url: proxy.url },
-    { broker, declaration: declaration(strategy), consumer: "billing", strategy },
-    () => undefined,
-  );
+  const billing = await consumeFrom({ ...system, url: proxy.url }, () => undefined);
   proxy.isSilent = true;
   const startedAt = performance.now();
   await billing.running.stop("500ms");
@@ -195,14 +180,10 @@ test.concurrent.each(cases)("a heartbeat in the URL decides when a silent broker
   const { broker, strategy } = given;
   const system = await deploy(broker, declaration(strategy), strategy);
   const proxy = await startAmqpProxy(system.url);
-  const billing = await consumeFrom(
-    { ...system, url: `${proxy.url}?heartbeat=3` },
-    { broker, declaration: declaration(strategy), consumer: "billing", strategy },
-    () => undefined,
-  );
+  const billing = await consumeFrom({ ...system, url: `${proxy.url}?heartbeat=3` }, () => undefined);
   proxy.isSilent = true;
   // Through heartbeats it would take the consumer a minute to notice.
-  await until(45_000, () => billing.events.some(({ kind }) => kind === "lost"));
+  await until(45_000, () => billing.count("lost") > 0);
   await billing.running.stop("500ms");
   await proxy.close();
   await system.dispose();

@@ -1,13 +1,14 @@
-import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 
-import { describe, expect, test, type TestContext } from "vitest";
+import { describe, expect, test } from "vitest";
+
+import type { ConsumeOptions } from "redeliver/consume";
 
 import { billingUnder } from "../support/consume/billing-under.ts";
-import { type AmqpProxy, startAmqpProxy } from "../support/consume/amqp-proxy.ts";
 import { type ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
 import type { ProcessInput } from "../support/consume/consumer-process.ts";
-import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
+import { liveStage } from "../support/consume/live-stage.ts";
+import { type DeployedSystem, until } from "../support/deployed-system.ts";
 import { checked } from "../support/examples.ts";
 import { createManagement, credentialsOf } from "../support/management.ts";
 import { strategyCases } from "../support/live.ts";
@@ -16,29 +17,18 @@ import { oneForEachProtocol } from "../support/strategies.ts";
 const script = resolve(import.meta.dirname, "../support/consume/consumer-process.ts");
 /** A stop that waits for the broker would take its whole time limit, which is 30 s. */
 const longestStopMs = 20_000;
+type Connection = ConsumeOptions<"rabbitmq">["connection"];
 
 const cases = strategyCases(oneForEachProtocol);
 
 describe.concurrent.each(cases)("a stop while a connection is opening: $name", ({ broker, strategy }) => {
   const declaration = billingUnder(strategy);
 
-  const deployed = async ({ onTestFinished }: TestContext): Promise<{ system: DeployedSystem; proxy: AmqpProxy }> => {
-    const system = await deploy(broker, declaration, strategy);
-    const proxy = await startAmqpProxy(system.url);
-    onTestFinished(async () => {
-      await proxy.close();
-      await system.dispose();
-    });
-    return { system, proxy };
-  };
+  const { proxied, spawned } = liveStage(broker);
+  const deployed = () => proxied(declaration, strategy);
 
-  const consuming = (
-    system: DeployedSystem,
-    connection: Parameters<typeof consumeFrom>[1]["options"] & object,
-  ): Promise<ConsumedSystem> =>
-    consumeFrom(system, { broker, declaration, consumer: "billing", strategy, options: connection }, () => undefined);
-
-  const kindsOf = ({ events }: ConsumedSystem): readonly string[] => events.map(({ kind }) => kind);
+  const consuming = (system: DeployedSystem, connection: Connection): Promise<ConsumedSystem> =>
+    consumeFrom({ ...system, options: { connection } }, () => undefined);
 
   const stopInTime = async ({ running }: ConsumedSystem): Promise<void> => {
     const beganMs = performance.now();
@@ -47,22 +37,22 @@ describe.concurrent.each(cases)("a stop while a connection is opening: $name", (
     expect(running.health()).toMatchObject({ state: "stopped", handling: 0, waiting: 0 });
   };
 
-  test("after each frame from the broker: nothing is open after the stop", async (context) => {
-    const { system, proxy } = await deployed(context);
+  test("after each frame from the broker: nothing is open after the stop", async () => {
+    const { system, proxy } = await deployed();
     let stopped = 0;
     for (let isOpen = false; !isOpen; stopped += 1) {
       proxy.passes = Infinity;
-      const billing = await consuming(system, { connection: { url: proxy.url } });
+      const billing = await consuming(system, { url: proxy.url });
       proxy.passes = stopped;
       const heldBefore = proxy.held;
       proxy.cutAll();
-      const hasReconnected = (): boolean => kindsOf(billing).includes("reconnected");
+      const hasReconnected = (): boolean => billing.kinds().includes("reconnected");
       await until(30_000, () => hasReconnected() || proxy.held > heldBefore);
       isOpen = hasReconnected();
       await stopInTime(billing);
       // The broker ends a connection when its client asks. A socket that the client never ends would stay open.
       await until(30_000, () => proxy.connections() === 0);
-      if (!isOpen) expect(kindsOf(billing).slice(-3)).toEqual(["lost", "stopping", "stopped"]);
+      if (!isOpen) expect(billing.kinds().slice(-3)).toEqual(["lost", "stopping", "stopped"]);
     }
     // The steps of a start: greeting, credentials, tuning, a channel or session, the queue's consumer.
     expect(stopped).toBeGreaterThan(5);
@@ -76,8 +66,8 @@ describe.concurrent.each(cases)("a stop while a connection is opening: $name", (
     await until(30_000, async () => (await system.channel.checkQueue("shop.billing")).consumerCount === 0);
   });
 
-  test("while the program fetches credentials: the stop waits for them no longer", async (context) => {
-    const { system, proxy } = await deployed(context);
+  test("while the program fetches credentials: the stop waits for them no longer", async () => {
+    const { system, proxy } = await deployed();
     const { user: username, password } = credentialsOf(system.url);
     let asked = 0;
     const credentials = async (): Promise<{ username: string; password: string }> => {
@@ -85,15 +75,15 @@ describe.concurrent.each(cases)("a stop while a connection is opening: $name", (
       // The comparison asks once, and the first connection asks once.
       return asked <= 2 ? { username, password } : new Promise(() => undefined);
     };
-    const billing = await consuming(system, { connection: { url: proxy.url, credentials } });
+    const billing = await consuming(system, { url: proxy.url, credentials });
     proxy.cutAll();
     await until(30_000, () => asked === 3);
     await stopInTime(billing);
     expect(proxy.connections()).toBe(0);
   });
 
-  test("a process that stops then ends by itself", async (context) => {
-    const { proxy } = await deployed(context);
+  test("a process that stops then ends by itself", async () => {
+    const { proxy } = await deployed();
     const input: ProcessInput = {
       system: checked(declaration),
       version: broker.version,
@@ -102,13 +92,8 @@ describe.concurrent.each(cases)("a stop while a connection is opening: $name", (
       concurrency: 1,
       handlingMs: 0,
     };
-    const child = spawn(process.execPath, [script, JSON.stringify(input)], { stdio: ["ignore", "pipe", "inherit"] });
-    context.onTestFinished(() => void child.kill("SIGKILL"));
-    let said = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-    });
-    await until(60_000, () => said.includes("ready"));
+    const { child, lines } = spawned(script, input);
+    await until(60_000, () => lines.includes("ready"));
     proxy.passes = 2;
     proxy.cutAll();
     await until(30_000, () => proxy.held > 0);

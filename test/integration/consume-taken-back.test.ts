@@ -7,7 +7,6 @@ import { deploy, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { versionsWithStrategies } from "../support/strategies.ts";
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const longestMs = 240_000;
 /** By default the consumer timeout is 30 minutes, and the broker checks it once a minute. */
 const settings = {
@@ -31,26 +30,24 @@ describe.runIf(hasContainers).concurrent.each(versionsWithStrategies)("on $versi
           const system = await deploy(broker, declaration, strategy);
           const again = Promise.withResolvers<void>();
           const options = { concurrency: 2 };
-          const input = { broker, declaration, consumer: "billing", strategy, options } as const;
-          const billing = await consumeFrom(system, input, async ({ id }) => {
+          const billing = await consumeFrom({ ...system, options }, async ({ id }) => {
             if (id !== "held") return;
             if (billing.runsOf(id).length === 1) await again.promise;
             else again.resolve();
           });
           onTestFinished(() => billing.running.stop("1s"));
-          const kinds = (): readonly string[] => billing.events.map(({ kind }) => kind);
-          await system.publish(["held", "before"], source);
+          await system.publish(["held", "before"]);
           await until(longestMs / 2, () => billing.runsOf("held").length >= 2);
-          await system.publish(["after"], source);
-          await until(longestMs / 2, () => kinds().filter((kind) => kind === "settled").length === 3);
-          await until(longestMs / 2, () => kinds().includes("settle-dropped"));
+          await system.publish(["after"]);
+          await until(longestMs / 2, () => billing.kinds().filter((kind) => kind === "settled").length === 3);
+          await until(longestMs / 2, () => billing.kinds().includes("settle-dropped"));
           await billing.running.stop();
           // A delivery that the broker takes back costs no attempt.
           expect(
             billing.runs.map(({ id, attempt }) => `${id} ${attempt}`),
             strategy,
           ).toEqual(["held 1", "before 1", "held 1", "after 1"]);
-          expect(kinds(), strategy).toContain("reconnected");
+          expect(billing.kinds(), strategy).toContain("reconnected");
           for (const queue of ["shop.billing", "shop.billing.dead"])
             expect(await system.drain(queue), strategy).toEqual([]);
           await system.dispose();

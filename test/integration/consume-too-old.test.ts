@@ -16,14 +16,11 @@ const cases = strategyCases(() => ["native", "deferred"]);
 
 // Uses AMQP alone: the broker names its version when a client connects, before any request to the management API.
 describe.each(cases)("a consumer compiled for 4.3: $name", { concurrent: true }, ({ broker, strategy }) => {
-  const given = { broker, declaration: billingUnder(strategy), consumer: "billing", strategy };
+  const declaration = billingUnder(strategy);
 
   test.runIf(broker.version === "4.3")("it starts", async () => {
-    const system = await deploy(broker, billingUnder(strategy), strategy);
-    const { codes } = await start(system, {
-      ...given,
-      options: { ...asked(strategy), connection: { url: system.url } },
-    });
+    const system = await deploy(broker, declaration, strategy);
+    const { codes } = await start(system, { ...asked(strategy), connection: { url: system.url } });
     expect(codes).toEqual([]);
     await system.dispose();
   });
@@ -33,9 +30,9 @@ describe.each(cases)("a consumer compiled for 4.3: $name", { concurrent: true },
     async () => {
       // The topology compiled for this broker has queues and exchanges of the same names.
       const system = await deploy(broker, billingUnder("waits"), "waits");
-      await system.publish(["a"], { exchange: "shop.orders", routingKey: "order.placed" });
+      await system.publish(["a"]);
       const options = { ...asked(strategy), connection: { url: system.url } };
-      const { diagnostics } = await start(system, { ...given, options });
+      const { diagnostics } = await start({ ...system, declaration }, options);
       expect(diagnostics.map(({ code }) => code)).toEqual(["RD806"]);
       expect(diagnostics[0]?.message).toMatch(/^compiled is for rabbitmq@4\.3, strategy (native|deferred); /);
       expect(diagnostics[0]?.message).toContain(`the broker is RabbitMQ ${broker.fullVersion}, `);
@@ -48,8 +45,9 @@ describe.each(cases)("a consumer compiled for 4.3: $name", { concurrent: true },
   test.runIf(broker.version !== "4.3")("the same over TLS, and if nothing was deployed", async () => {
     const empty = await createVhost(broker);
     const tls = await startTlsBroker(empty.amqpUrl, false);
-    const connection = { url: tls.url, tls: { ca: tls.ca } };
-    const { codes } = await start({ url: tls.url }, { ...given, options: { ...asked(strategy), connection } });
+    const { url, ca } = tls;
+    const options = { ...asked(strategy), connection: { url, tls: { ca } } };
+    const { codes } = await start({ url, broker, declaration, strategy }, options);
     expect(codes).toEqual(["RD806"]);
     await tls.close();
     await empty.dispose();

@@ -60,8 +60,7 @@ describe.concurrent.each(cases)("a watched consumer: $name", ({ broker, strategy
       contract,
       publish: async (messages) => publish(system, messages),
       consume: async (handler, options) => {
-        const input = { broker, declaration, consumer: "billing", strategy, options };
-        const { events, running } = await consumeFrom(system, input, (_, message, attempt) =>
+        const { events, running } = await consumeFrom({ ...system, options }, (_, message, attempt) =>
           handler(message as Message<{ readonly id: string }>, attempt),
         );
         return { events, stop: running.stop };
@@ -93,14 +92,10 @@ describe.concurrent.each(cases)("a watched consumer: $name", ({ broker, strategy
         await new Promise((resolve) => setTimeout(resolve, 100));
       },
     );
-    await using _ = await consumeFrom(
-      system,
-      { broker, declaration, consumer: "billing", strategy, options: { breaker: false } },
-      async (_, message, attempt) => {
-        await guarded(message, attempt);
-        ends++;
-      },
-    );
+    await using _ = await consumeFrom({ ...system, options: { breaker: false } }, async (_, message, attempt) => {
+      await guarded(message, attempt);
+      ends++;
+    });
     await publish(
       system,
       ["one", "two", "one", "one", "two"].map((name) => ({ name, body: "{}", headers: {} })),

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { retryAfter } from "redeliver/consume";
 import { openTelemetry } from "redeliver/opentelemetry";
 
 import type { Contract } from "../../src/index.ts";
-import { type AmqpProxy, startAmqpProxy } from "../support/consume/amqp-proxy.ts";
-import { consumeFrom } from "../support/consume/consumed.ts";
 import { firstOfEach, type Handled } from "../support/consume/handled.ts";
 import { breachesOf10 } from "../support/consume/judge-wire-1-0.ts";
+import { liveStage } from "../support/consume/live-stage.ts";
 import { type Record10, wireChangesOf10 } from "../support/consume/wire-changes-1-0.ts";
-import { deploy, type DeployedSystem, sleep, until } from "../support/deployed-system.ts";
+import { sleep, until } from "../support/deployed-system.ts";
 import { type Decision, endingOf } from "../support/drive.ts";
 import { brokers } from "../support/live.ts";
 import { registerGlobals, startMonitoring } from "../support/telemetry.ts";
@@ -26,7 +25,6 @@ const declaration = (first: string): unknown =>
     },
     errors: { permanent: ["RangeError"] },
   });
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const strategy = "deferred";
 const attempts = [1, 2, 3, 4] as const;
 
@@ -36,54 +34,37 @@ for (const broker of brokers())
   describe.runIf(broker.version === "4.3")(
     `the wire between consumer and broker by AMQP 1.0: ${broker.version}`,
     () => {
-      const systems: DeployedSystem[] = [];
-      const proxies: AmqpProxy[] = [];
+      const { proxied, consumed } = liveStage(broker);
       const recordings: (Record10 & { readonly contract: Contract })[] = [];
-      const started = async (first: string): Promise<{ system: DeployedSystem; proxy: AmqpProxy }> => {
-        const system = await deploy(broker, declaration(first), strategy);
-        systems.push(system);
-        const proxy = await startAmqpProxy(system.url);
-        proxies.push(proxy);
-        return { system, proxy };
-      };
-      afterAll(async () => {
-        await Promise.all(proxies.map((proxy) => proxy.close()));
-        await Promise.all(systems.map((system) => system.dispose()));
-      });
 
       test.for([
         { name: "nobody watches", watched: [] },
         { name: "it is watched", watched: ["x-opt-redeliver-attempt-traceparent"] },
       ])("matches the contract exactly, for each outcome after each attempt, where $name", async ({ watched }) => {
-        const { system, proxy } = await started("50ms");
+        const { system, proxy } = await proxied(declaration("50ms"), strategy);
         const handled: Handled[] = [];
         const decisionOf = (id: string, attempt: number): Decision => {
           const [kind, last] = id.split(" ");
           if (kind === "asks") return { askMs: 70 + attempt };
           return attempt < Number(last) ? "transient" : (kind as Decision);
         };
-        const input = { broker, declaration: declaration("50ms"), consumer: "billing", strategy } as const;
         const monitoring = startMonitoring();
         const telemetry = watched.length === 0 ? undefined : openTelemetry(monitoring.options);
         const options = { breaker: false, concurrency: 5, telemetry } as const;
-        const billing = await consumeFrom(
-          { ...system, url: proxy.url },
-          { ...input, options },
-          async ({ id, attempt }) => {
-            await sleep(5);
-            const decision = decisionOf(id, attempt);
-            const framesBefore = proxy.frames.length;
-            handled.push({ message: id, attempt, decision, endedAtMs: Date.now(), framesBefore });
-            if (typeof decision === "object" && "askMs" in decision) throw retryAfter(`${BigInt(decision.askMs)}ms`);
-            if (decision === "transient") throw new Error("again");
-            if (decision === "permanent") throw new RangeError("it is wrong");
-          },
-        );
+        const billing = await consumed({ ...system, url: proxy.url, options }, async ({ id, attempt }) => {
+          await sleep(5);
+          const decision = decisionOf(id, attempt);
+          const framesBefore = proxy.frames.length;
+          handled.push({ message: id, attempt, decision, endedAtMs: Date.now(), framesBefore });
+          if (typeof decision === "object" && "askMs" in decision) throw retryAfter(`${BigInt(decision.askMs)}ms`);
+          if (decision === "transient") throw new Error("again");
+          if (decision === "permanent") throw new RangeError("it is wrong");
+        });
         const kinds = ["success", "permanent", "transient"].flatMap((kind) =>
           attempts.map((last) => `${kind} ${last}`),
         );
         for (const messageId of [...kinds, "asks"])
-          system.channel.publish(source.exchange, source.routingKey, Buffer.from("1"), {
+          system.channel.publish("shop.orders", "order.placed", Buffer.from("1"), {
             messageId,
             persistent: true,
             headers: { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" },
@@ -109,14 +90,9 @@ for (const broker of brokers())
       });
 
       test("matches it for messages whose handlers have not begun, or not ended, when the consumer stops", async () => {
-        const { system, proxy } = await started("10m");
-        const input = { broker, declaration: declaration("10m"), consumer: "billing", strategy } as const;
-        const billing = await consumeFrom(
-          { ...system, url: proxy.url },
-          { ...input, options: { concurrency: 3 } },
-          () => sleep(60_000),
-        );
-        await system.publish(["a", "b", "c"], source);
+        const { system, proxy } = await proxied(declaration("10m"), strategy);
+        const billing = await consumed({ ...system, url: proxy.url, options: { concurrency: 3 } }, () => sleep(60_000));
+        await system.publish(["a", "b", "c"]);
         await until(20_000, () => billing.runs.length === 3);
         const framesBefore = proxy.frames.length;
         const endedAtMs = Date.now();

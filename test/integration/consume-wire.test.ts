@@ -68,7 +68,7 @@ for (const broker of brokers()) {
     test.for(strategies)("%s: matches the contract exactly, for each outcome after each attempt", async (strategy) => {
       const declared = { ...delays[strategy], ...everyEndingDeclared };
       const options = (number: number): Options.Publish => carried[number % carried.length] ?? {};
-      const recorded = await recordEndings({ stage, broker, strategy, declared, attempts, options });
+      const recorded = await recordEndings({ stage, strategy, declared, attempts, options });
       const { frames, handled } = recorded;
       const contract = asSeen(recorded.system.contract("billing"), frames, handled);
       recordings.push({ strategy, contract, frames, handled });

@@ -2,13 +2,12 @@ import { describe, expect, test } from "vitest";
 import { permanent } from "redeliver/consume";
 
 import type { AmqpProxy } from "../support/consume/amqp-proxy.ts";
-import type { ConsumedSystem, consumeFrom } from "../support/consume/consumed.ts";
+import type { Handle } from "../support/consume/consumed.ts";
 import { liveStage } from "../support/consume/live-stage.ts";
 import { type DeployedSystem, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { oneConsumer } from "../support/examples.ts";
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const declaration = oneConsumer({
   from: { orders: "all" },
   retry: { attempts: 3, backoff: { kind: "constant", delay: "50ms" } },
@@ -20,29 +19,17 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
   "messages without an id on $name",
   ({ broker }) => {
     const { proxied, consumed } = liveStage(broker);
-    const started = async (
-      handler: Parameters<typeof consumeFrom>[2],
-    ): Promise<{ system: DeployedSystem; proxy: AmqpProxy; billing: ConsumedSystem }> => {
+    const started = async (handler: Handle) => {
       const { system, proxy } = await proxied(declaration, strategy);
-      const input = { broker, declaration, consumer: "billing", strategy, options: { concurrency: 1 } } as const;
-      const billing = await consumed({ ...system, url: proxy.url }, input, handler);
+      const billing = await consumed({ ...system, url: proxy.url, options: { concurrency: 1 } }, handler);
       // Drops the frames of the start, so that only copies remain.
       proxy.frames.length = 0;
       return { system, proxy, billing };
     };
     const publish = async ({ channel }: DeployedSystem, count: number): Promise<void> => {
       for (let sent = 0; sent < count; sent++)
-        channel.publish(source.exchange, source.routingKey, Buffer.from('"x"'), { persistent: true });
+        channel.publish("shop.orders", "order.placed", Buffer.from('"x"'), { persistent: true });
       await channel.waitForConfirms();
-    };
-    /** Waits for this many dead letters and returns their ids. */
-    const letters = async (system: DeployedSystem, count: number): Promise<readonly string[]> => {
-      const ids: string[] = [];
-      await until(30_000, async () => {
-        ids.push(...(await system.drain("shop.billing.dead")).map(({ properties }) => String(properties.messageId)));
-        return ids.length >= count;
-      });
-      return ids;
     };
     const copiesIn = ({ frames }: AmqpProxy): readonly (string | null)[] =>
       frames.flatMap((frame) => (frame.kind === "properties" ? [frame.messageId] : []));
@@ -54,9 +41,9 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
       });
       await system.channel.unbindQueue("shop.billing.dead", "shop.dead", "shop.billing");
       await publish(system, 1);
-      await until(30_000, () => billing.events.filter(({ kind }) => kind === "settle-failed").length >= 2);
+      await until(30_000, () => billing.count("settle-failed") >= 2);
       await system.channel.bindQueue("shop.billing.dead", "shop.dead", "shop.billing");
-      const [id, ...more] = await letters(system, 1);
+      const [id, ...more] = await system.deadIds(1);
       expect(id).toMatch(anyId);
       expect(more).toEqual([]);
       expect(copiesIn(proxy).length).toBeGreaterThanOrEqual(3);
@@ -68,7 +55,7 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
         throw new Error("always");
       });
       await publish(system, 2);
-      const ids = await letters(system, 2);
+      const ids = await system.deadIds(2);
       expect(new Set(ids).size).toBe(2);
       // The handler sees the message's own id, which is null at first.
       expect(billing.runs.filter(({ attempt }) => attempt === 1).map(({ id }) => id)).toEqual(["null", "null"]);
@@ -86,7 +73,7 @@ describe.concurrent.each(brokers().map((broker) => ({ broker, name: broker.versi
         return "cut";
       };
       await publish(system, 1);
-      const ids = await letters(system, 2);
+      const ids = await system.deadIds(2);
       expect(ids).toHaveLength(2);
       expect(new Set(ids).size).toBe(2);
     });

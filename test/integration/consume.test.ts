@@ -59,11 +59,9 @@ describe.each(cases)("consume: $name", ({ broker, strategy }) => {
 
   beforeAll(async () => {
     system = await deploy(broker, declaration(strategy), strategy);
-    const input = { broker, declaration: declaration(strategy), strategy };
     const schema = z.object({ id: z.string(), amount: z.number().optional() });
     billing = await consumeFrom(
-      system,
-      { ...input, consumer: "billing", options: { schema, breaker: false, service: { service: "billing-service" } } },
+      { ...system, options: { schema, breaker: false, service: { service: "billing-service" } } },
       async ({ id, attempt }, _, { signal }) => {
         signal.addEventListener("abort", () => {
           aborted += 1;
@@ -78,11 +76,7 @@ describe.each(cases)("consume: $name", ({ broker, strategy }) => {
         if (id === "asks too much" && attempt === 1) throw retryAfter("2h");
       },
     );
-    shipping = await consumeFrom(
-      system,
-      { ...input, consumer: "shipping", options: { body: "bytes" } },
-      () => undefined,
-    );
+    shipping = await consumeFrom({ ...system, options: { body: "bytes" }, consumer: "shipping" }, () => undefined);
     await system.publish(asksAndJitters(strategy) ? [...ids, "asks", "asks too much"] : ids, {
       exchange: "shop.orders",
       routingKey: "order.placed",

@@ -6,7 +6,7 @@ import type { RedriveResult } from "../../src/operate/redrive.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
 import { answerOf, byQueue } from "../support/dead-command.ts";
 import { ownJournal, start } from "../support/dead-journal.ts";
-import { deadQueue, fill, idsOf, shop, stage, workQueue } from "../support/dead-stage.ts";
+import { deadQueue, fill, idsOf, stage, workQueue } from "../support/dead-stage.ts";
 import { until } from "../support/deployed-system.ts";
 import { createLimitedUser } from "../support/limited-user.ts";
 import { brokers } from "../support/live.ts";
@@ -87,13 +87,12 @@ test("a consumer that works meanwhile handles each letter once", { timeout: 300_
   const ids = await fill(system, deadQueue, 1_000);
   const handled: string[] = [];
   const consumed = await consumeFrom(
-    system,
     {
-      broker,
-      declaration: shop,
-      strategy: "waits",
-      consumer: "billing",
-      options: { schema: z.object({ id: z.string() }), breaker: false },
+      ...system,
+      options: {
+        schema: z.object({ id: z.string() }),
+        breaker: false,
+      },
     },
     ({ id, attempt }) => void handled.push(`${id} ${attempt}`),
   );

@@ -103,14 +103,11 @@ test.for(cases)(
 );
 
 async function codesOf(
-  broker: Broker,
   system: DeployedSystem,
-  strategy: Strategy,
   connection: Partial<ConsumeOptions<"rabbitmq">["connection"]>,
 ): Promise<{ readonly codes: readonly string[]; readonly text: string }> {
   const options = { connection: { url: system.url, ...connection } };
-  const declaration = systemOf("shop", strategy);
-  const { codes, text } = await start(system, { broker, declaration, consumer: "billing", strategy, options });
+  const { codes, text } = await start(system, options);
   return { codes, text };
 }
 
@@ -120,15 +117,15 @@ test.for(brokers())("a consumer compares the exchange of another team: $version"
   const fine = await deployed(broker, strategy);
   const other = await deployed(broker, strategy, "fanout");
   for (const connection of ways) {
-    expect(await codesOf(broker, fine, strategy, connection)).toEqual({ codes: [], text: "" });
-    const differs = await codesOf(broker, other, strategy, connection);
+    expect(await codesOf(fine, connection)).toEqual({ codes: [], text: "" });
+    const differs = await codesOf(other, connection);
     expect(differs.codes).toEqual(["RD808"]);
     expect(differs.text).toMatch(/its kind differs .* for events\.orders/);
     expect(differs.text).toMatch(/type: compiled is .*topic.*, deployed is .*fanout/);
   }
   await fine.channel.deleteExchange(exchange);
   for (const connection of ways) {
-    const missing = await codesOf(broker, fine, strategy, connection);
+    const missing = await codesOf(fine, connection);
     expect(missing.codes[0]).toBe("RD805");
     expect(missing.text).toContain(`there is no exchange ${exchange} in this virtual host`);
   }

@@ -10,7 +10,6 @@ import { type Broker, brokers, restartBroker } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { speaksAmqp091, strategiesOn, withQueues } from "../support/strategies.ts";
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const steps = (...delays: string[]): unknown => ({ attempts: delays.length + 1, backoff: { kind: "steps", delays } });
 
 async function deployed(...given: Parameters<typeof deploy>): Promise<DeployedSystem> {
@@ -115,7 +114,7 @@ describe.each(brokers())("waiting messages on $fullVersion", (broker) => {
       const retry = { attempts: 3, backoff: { kind: "immediate" } };
       const system = await deployed(broker, oneConsumer({ retry }), strategy);
       const consumer = await driven(system, () => "transient");
-      await system.publish(["at-once"], source);
+      await system.publish(["at-once"]);
       await until(2_000, async () => (await system.channel.checkQueue("shop.billing.dead")).messageCount === 1);
       expect(
         consumer.seen.map((each) => each.attempt),
@@ -186,7 +185,7 @@ describe.each(brokers())("waits on $fullVersion", (broker) => {
   test("a crash between the copy and the acknowledgement doubles the message and never loses it", async () => {
     const system = await deployed(broker, oneConsumer({ retry: steps("200ms"), crash: { deliveries: 3 } }), "waits");
     const consumer = await driven(system, ({ runs }) => (runs === 0 ? { crashAfter: 1, of: "transient" } : "success"));
-    await system.publish(["doubled"], source);
+    await system.publish(["doubled"]);
     await until(patienceMs, () => consumer.seen.length === 3);
     await sleep(500);
     expect(consumer.seen.map((each) => each.attempt).toSorted()).toEqual([1, 1, 2]);
@@ -197,7 +196,7 @@ describe.each(brokers())("waits on $fullVersion", (broker) => {
     const system = await deployed(broker, oneConsumer({ retry: { attempts: 3, backoff } }), "waits");
     const consumer = await driven(system, () => "transient");
     const ids = Array.from({ length: 60 }, (_, index) => `j${index}`);
-    await system.publish(ids, source);
+    await system.publish(ids);
     await untilIn(system, "shop.billing.dead", 60);
     const gaps = ids.flatMap((id) => {
       const seen = consumer.seen.filter((each) => each.id === id);
@@ -234,7 +233,7 @@ describe.each(brokers())("waits on $fullVersion", (broker) => {
     const retry = { attempts: 3, backoff: { kind: "constant", delay: "100ms" }, retryAfter: { max: "4s" } };
     const system = await deployed(broker, oneConsumer({ retry }), "waits");
     const consumer = await driven(system, ({ attempt }) => (attempt === 1 ? { askMs: 1_500 } : "transient"));
-    await system.publish(["asked"], source);
+    await system.publish(["asked"]);
     await untilIn(system, "shop.billing.dead");
     expect(consumer.seen.map((each) => each.attempt)).toEqual([1, 2, 3]);
     const [first, second] = consumer.seen;
@@ -246,7 +245,7 @@ describe.each(brokers())("waits on $fullVersion", (broker) => {
     const consumer = await driven(system, ({ runs }) => (runs === 0 ? "transient" : "success"));
     const ids = Array.from({ length: 40 }, (_, index) => `gone${index}`);
     await system.publish(ids, { exchange: "shop.wait.200ms", routingKey: "redeliver:shop.gone:attempt:2" });
-    await system.publish(["present"], source);
+    await system.publish(["present"]);
     await until(patienceMs, () => consumer.seen.length === 2);
     await untilIn(system, "shop.undeliverable", 40);
   });
@@ -254,7 +253,7 @@ describe.each(brokers())("waits on $fullVersion", (broker) => {
   test("the publisher's routing key is in the header from the second attempt on", async () => {
     const system = await deployed(broker, oneConsumer({ retry: steps("100ms", "100ms") }), "waits");
     const consumer = await driven(system, () => "transient");
-    await system.publish(["keyed"], source);
+    await system.publish(["keyed"]);
     await untilIn(system, "shop.billing.dead");
     const [letter] = await system.drain("shop.billing.dead");
     expect(letter?.properties.headers?.["redeliver-original-routing-key"]).toBe("order.placed");
@@ -269,7 +268,7 @@ describe.each(brokers())("waits on $fullVersion", (broker) => {
 test.for(brokers())("on $fullVersion the publisher's routing key stays where the contract says", async (broker) => {
   const system = await deployed(broker, oneConsumer({ retry: steps("100ms", "100ms") }), withQueues(broker.version));
   const consumer = await driven(system, ({ runs }) => (runs < 2 ? "transient" : "permanent"));
-  await system.publish(["keyed"], source);
+  await system.publish(["keyed"]);
   await untilIn(system, "shop.billing.dead");
   const [letter] = await system.drain("shop.billing.dead");
   const headers = letter?.properties.headers ?? {};
@@ -291,7 +290,7 @@ test.for(brokers().filter((broker) => broker.version === "4.3"))(
     const retry = { attempts: 3, backoff: { kind: "constant", delay: "100ms" }, retryAfter: { max: "4s" } };
     const system = await deployed(broker, oneConsumer({ retry, protocol: "amqp-1.0" }), "deferred");
     const consumer = await driven(system, ({ attempt }) => (attempt === 1 ? { askMs: 1_500 } : "transient"));
-    await system.publish(["asked"], source);
+    await system.publish(["asked"]);
     await untilIn(system, "shop.billing.dead");
     expect(consumer.seen.map((each) => each.attempt)).toEqual([1, 2, 3]);
     const [first, second] = consumer.seen;
@@ -316,7 +315,7 @@ test.for(restartable)("on %s dead letters and waiting messages survive a restart
       strategy,
     );
     const consumer = await drive({ url: vhost.url, contract: vhost.contract("billing"), decide: () => "transient" });
-    await vhost.publish(["waiting"], source);
+    await vhost.publish(["waiting"]);
     await vhost.publish(["dead"], { exchange: "", routingKey: "shop.billing.dead" });
     await until(patienceMs, () => consumer.seen.length === 1);
     await sleep(500);

@@ -110,13 +110,12 @@ describe.each(consuming)("consuming with the least permissions: $name", ({ broke
     onTestFinished(system.dispose);
     return { system, enough: toConsume(system.contract("billing")) };
   };
-  const given = { broker, declaration, consumer: "billing", strategy } as const;
 
   test("a user with exactly these permissions retries, and writes dead letters", async () => {
     const { system, enough } = await deployed();
     const { amqpUrl } = await limited(broker, system.vhost, enough);
     const options = { connection: { url: amqpUrl } };
-    const { running, runsOf } = await consumeFrom(system, { ...given, options }, ({ id, attempt }) => {
+    const { running, runsOf } = await consumeFrom({ ...system, options }, ({ id, attempt }) => {
       if (id === "refused") throw permanent("NO");
       if (attempt < 3) throw new Error("not yet");
     });
@@ -133,7 +132,7 @@ describe.each(consuming)("consuming with the least permissions: $name", ({ broke
     for (const without of ["write", "read"] as const) {
       if (enough[without] === none) continue;
       const { amqpUrl, name } = await limited(broker, system.vhost, { ...enough, [without]: none });
-      const { diagnostics } = await start(system, { ...given, options: { connection: { url: amqpUrl } } });
+      const { diagnostics } = await start(system, { connection: { url: amqpUrl } });
       const [first] = diagnostics;
       expect(first).toMatchObject({ code: "RD807", message: expect.stringContaining(name) });
       expect(first?.message).toContain(without === "write" ? "may not write to the exchange" : "may not read from");
@@ -141,7 +140,7 @@ describe.each(consuming)("consuming with the least permissions: $name", ({ broke
       outcomes.push(without);
     }
     const stranger = await limited(broker, system.vhost, { tag: null });
-    const { diagnostics } = await start(system, { ...given, options: { connection: { url: stranger.amqpUrl } } });
+    const { diagnostics } = await start(system, { connection: { url: stranger.amqpUrl } });
     expect(diagnostics).toMatchObject([{ code: "RD807", help: expect.stringContaining("set_permissions") }]);
     expect(outcomes).toEqual(strategy === "deferred" || strategy === "native" ? ["read"] : ["write", "read"]);
   });
@@ -158,7 +157,7 @@ describe.each(brokers())("a queue for every instance on RabbitMQ $fullVersion", 
     const startWith = async (rights: Rights) => {
       const { amqpUrl } = await limited(broker, system.vhost, rights);
       const options = { connection: { url: amqpUrl } };
-      return start(system, { broker, declaration, consumer: "watching", strategy: "auto", options });
+      return start({ ...system, consumer: "watching" }, options);
     };
     expect((await startWith(enough)).codes).toEqual([]);
     for (const without of ["configure", "write", "read"] as const) {

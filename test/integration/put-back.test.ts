@@ -7,7 +7,6 @@ import { until } from "../support/deployed-system.ts";
 import { strategiesOn } from "../support/strategies.ts";
 import { strategyCases } from "../support/live.ts";
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
 const cases = strategyCases(strategiesOn);
 /** The headers that the broker and the retries wrote on the letter: docs/consuming.md says to leave them out. */
 const written = /^(x-death|x-first-death-.*|x-last-death-.*|x-delivery-count|x-acquired-count|x-opt-.*|redeliver-.*)$/;
@@ -18,12 +17,11 @@ describe.concurrent.each(cases)("a dead letter is sent again: $name", ({ broker,
 
   test("sent to its work queue, without the headers of its death, it has all of its attempts again", async () => {
     const system = await deployed(declaration, strategy);
-    const input = { broker, declaration, consumer: "billing", strategy };
     let isMended = false;
-    const billing = await consumed(system, input, ({ attempt }) => {
+    const billing = await consumed(system, ({ attempt }) => {
       if (!isMended || attempt < 3) throw new Error("not yet");
     });
-    await system.publish(["a"], source);
+    await system.publish(["a"]);
     await until(60_000, () => billing.runs.length === 3);
     const letters: GetMessage[] = [];
     await until(60_000, async () => {
@@ -43,7 +41,7 @@ describe.concurrent.each(cases)("a dead letter is sent again: $name", ({ broker,
     system.channel.ack(letter);
     await until(60_000, () => billing.runs.length === 6);
     expect(billing.runs.map(({ id, attempt }) => [id, attempt])).toEqual([1, 2, 3, 1, 2, 3].map((each) => ["a", each]));
-    await until(60_000, () => billing.events.filter((event) => event.kind === "settled").length === 6);
+    await until(60_000, () => billing.count("settled") === 6);
     await billing.running.stop();
     for (const queue of ["shop.billing", "shop.billing.dead"]) expect(await system.drain(queue)).toEqual([]);
   });

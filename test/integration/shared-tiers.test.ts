@@ -25,8 +25,6 @@ function systemOf(names: readonly string[], delays: readonly string[]): unknown 
   };
 }
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
-
 test.for(withStaged)(
   "on $fullVersion 300 consumers share tiers, all fail at once, and each message makes its own attempts",
   { timeout: 900_000 },
@@ -36,7 +34,7 @@ test.for(withStaged)(
     const system = await deploy(broker, systemOf(names, ["2s", "3s"]), "staged");
     onTestFinished(system.dispose);
     expect(system.compiled.topology.queues.filter(({ consumer }) => consumer === null)).toHaveLength(3);
-    await system.publish(ids, source);
+    await system.publish(ids);
     const seen = new Map<string, string[]>();
     for (const name of names) {
       await system.channel.consume(`shop.${name}`, (message) => {
@@ -79,7 +77,7 @@ test.for(withStaged)(
       drivers.push(driver);
     }
     const publishing = (async () => {
-      for (const id of ids) await system.publish([id], source);
+      for (const id of ids) await system.publish([id]);
     })();
     const compiled = accepted(
       compile(checked(after), { broker: "rabbitmq", version: broker.version, strategy: "staged" }),
@@ -92,7 +90,7 @@ test.for(withStaged)(
     await management.importDefinitions(definitions);
     await publishing;
     // From now on failed messages wait by the new schedule.
-    await system.publish(["later"], source);
+    await system.publish(["later"]);
     const all = [...ids, "later"];
     for (const driver of drivers) {
       await until(120_000, () => driver.seen.length >= 3 * all.length);

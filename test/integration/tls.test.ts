@@ -69,7 +69,6 @@ describe.runIf(hasOpenssl && process.env["RABBITMQ_URL"] === undefined).each(cas
 
     describe.each(strategies)("a consumer by %s", (strategy) => {
       const declaration = billingUnder(strategy);
-      const given = { declaration, consumer: "billing", strategy } as const;
       let system: DeployedSystem;
       beforeAll(async () => {
         system = await deploy(started.broker, declaration, strategy);
@@ -87,8 +86,7 @@ describe.runIf(hasOpenssl && process.env["RABBITMQ_URL"] === undefined).each(cas
         const { ca, client, lockedKey, passphrase, textOf } = certificates;
         return { ca: textOf(ca), cert: textOf(client.cert), key: textOf(lockedKey), passphrase };
       };
-      const begin = async (connection: Connection): Promise<Start> =>
-        start(system, { ...given, broker: started.broker, options: { connection } });
+      const begin = async (connection: Connection): Promise<Start> => start(system, { connection });
 
       test.each([
         [
@@ -101,8 +99,7 @@ describe.runIf(hasOpenssl && process.env["RABBITMQ_URL"] === undefined).each(cas
         ],
       ])("works with an encrypted key and %s, and reads the management API by the same", async (sasl, connection) => {
         const { running, runs, events } = await consumeFrom(
-          system,
-          { ...given, broker: started.broker, options: { connection: connection() } },
+          { ...system, options: { connection: connection() } },
           ({ attempt }) => {
             if (attempt === 1) throw new Error("not yet");
           },

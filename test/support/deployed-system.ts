@@ -8,20 +8,24 @@ import { accepted, checked } from "./examples.ts";
 import { type Broker, createVhost } from "./live.ts";
 import { createManagement, type JsonObject } from "./management.ts";
 
+export const placedOrder = { exchange: "shop.orders", routingKey: "order.placed" };
+
 /** A compiled system in a virtual host of its own. */
 export interface DeployedSystem extends AsyncDisposable {
+  readonly broker: Broker;
+  readonly declaration: unknown;
+  readonly strategy: NonNullable<TargetInput<"rabbitmq">["strategy"]>;
   readonly url: string;
   readonly vhost: string;
   readonly compiled: CompiledSystem<"rabbitmq">;
   readonly contract: (consumer: string) => Contract;
   readonly channel: ConfirmChannel;
-  /** Publishes messages, one per id, and waits until the broker has them. */
-  readonly publish: (
-    ids: readonly string[],
-    to: { readonly exchange: string; readonly routingKey: string },
-  ) => Promise<void>;
+  /** Publishes messages, one per id, and waits until the broker has them. They are placed orders, if nothing is said. */
+  readonly publish: (ids: readonly string[], to?: typeof placedOrder) => Promise<void>;
   /** Takes everything out of a queue. */
   readonly drain: (queue: string) => Promise<GetMessage[]>;
+  /** Takes dead letters of billing until this many different messages have come. Returns the id of each letter. */
+  readonly deadIds: (count: number) => Promise<string[]>;
   /** Ends the test's own connection, and changes nothing else. */
   readonly disconnect: () => Promise<void>;
   readonly dispose: () => Promise<void>;
@@ -35,15 +39,13 @@ export interface DeployedSystem extends AsyncDisposable {
  */
 export async function deploy(
   broker: Broker,
-  input: unknown,
-  strategy: TargetInput<"rabbitmq">["strategy"] = "auto",
+  declaration: unknown,
+  strategy: DeployedSystem["strategy"] = "auto",
   prepare: (vhost: string) => Promise<void> = async () => {},
   strategies: TargetInput<"rabbitmq">["strategies"] = {},
 ): Promise<DeployedSystem> {
-  const result = accepted(
-    compile(checked(input), { broker: "rabbitmq", version: broker.version, strategy, strategies }),
-  );
-  const compiled = result;
+  const target = { broker: "rabbitmq", version: broker.version, strategy, strategies } as const;
+  const compiled = accepted(compile(checked(declaration), target));
   const { vhost, amqpUrl, dispose } = await createVhost(broker);
   const management = createManagement(broker.managementUrl);
   await prepare(vhost);
@@ -58,6 +60,9 @@ export async function deploy(
     await dispose();
   };
   return {
+    broker,
+    declaration,
+    strategy,
     url: amqpUrl,
     vhost,
     compiled,
@@ -67,12 +72,20 @@ export async function deploy(
       if (contract === undefined) throw new Error(`no contract for ${consumer}`);
       return contract;
     },
-    publish: async (ids, { exchange, routingKey }) => {
+    publish: async (ids, { exchange, routingKey } = placedOrder) => {
       for (const id of ids)
         channel.publish(exchange, routingKey, Buffer.from(`{"id":"${id}"}`), { messageId: id, persistent: true });
       await channel.waitForConfirms();
     },
     drain: (queue) => drain(channel, queue),
+    deadIds: async (count) => {
+      const ids: string[] = [];
+      await until(60_000, async () => {
+        for (const { properties } of await drain(channel, "shop.billing.dead")) ids.push(String(properties.messageId));
+        return new Set(ids).size >= count;
+      });
+      return ids;
+    },
     disconnect: async () => connection.close(),
     dispose: end,
     [Symbol.asyncDispose]: end,

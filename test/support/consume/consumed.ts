@@ -3,7 +3,6 @@ import type { ConsumeEvent, ConsumeOptions, Handler, Running } from "../../../sr
 import { consume } from "../../../src/consume/index.ts";
 import type { DeployedSystem } from "../deployed-system.ts";
 import { checked } from "../examples.ts";
-import type { Broker } from "../live.ts";
 
 /** One run of a handler, as it saw it. */
 export interface Run {
@@ -18,21 +17,24 @@ export interface ConsumedSystem extends AsyncDisposable {
   readonly runs: Run[];
   readonly runsOf: (id: string) => readonly Run[];
   readonly events: ConsumeEvent[];
+  /** The kinds of the events, in order. */
+  readonly kinds: () => readonly ConsumeEvent["kind"][];
+  readonly count: (kind: ConsumeEvent["kind"]) => number;
 }
+
+/** A deployed system, perhaps with other values in place of its own, and the consumer's options. */
+export interface Place extends Pick<DeployedSystem, "url" | "broker" | "declaration" | "strategy"> {
+  readonly consumer?: string;
+  readonly options?: Partial<ConsumeOptions<"rabbitmq">>;
+}
+
+export type Handle = (run: Run, ...rest: Parameters<Handler>) => Promise<void> | void;
 
 /** Runs a consumer of a deployed system through the public entry, and records the messages that its handler sees. */
 export async function consumeFrom(
-  system: Pick<DeployedSystem, "url">,
-  input: {
-    readonly broker: Broker;
-    readonly declaration: unknown;
-    readonly consumer: string;
-    readonly strategy: ConsumeOptions<"rabbitmq">["target"]["strategy"];
-    readonly options?: Partial<ConsumeOptions<"rabbitmq">>;
-  },
-  handler: (run: Run, ...rest: Parameters<Handler>) => Promise<void> | void,
+  { url, broker, declaration, strategy, consumer = "billing", options }: Place,
+  handler: Handle,
 ): Promise<ConsumedSystem> {
-  const { broker, declaration, consumer, strategy, options } = input;
   const runs: Run[] = [];
   const events: ConsumeEvent[] = [];
   const running = await consume(
@@ -40,7 +42,7 @@ export async function consumeFrom(
     consumer,
     {
       target: { broker: "rabbitmq", version: broker.version, strategy },
-      connection: { url: system.url, managementUrl: broker.managementUrl },
+      connection: { url, managementUrl: broker.managementUrl },
       log: (event) => events.push(event),
       ...options,
     },
@@ -56,5 +58,7 @@ export async function consumeFrom(
     },
   );
   const runsOf = (id: string): readonly Run[] => runs.filter((run) => run.id === id);
-  return { running, runs, runsOf, events, [Symbol.asyncDispose]: async () => running.stop() };
+  const kinds = (): readonly ConsumeEvent["kind"][] => events.map(({ kind }) => kind);
+  const count = (wanted: string): number => kinds().filter((kind) => kind === wanted).length;
+  return { running, runs, runsOf, events, kinds, count, [Symbol.asyncDispose]: async () => running.stop() };
 }

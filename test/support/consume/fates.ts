@@ -13,7 +13,6 @@ export type Strategy = NonNullable<Parameters<typeof deploy>[2]>;
 /** The delay before each attempt but the first. */
 export const delayMs = 200;
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
 /** The most attempts of a message. */
 export const attempts = 5;
 
@@ -49,7 +48,7 @@ export interface Consuming extends Filled {
 export async function fill(broker: Broker, strategy: Strategy, count: number, fates = everyFifth): Promise<Filled> {
   const system = await deploy(broker, declarationFor(strategy), strategy);
   const ids = Array.from({ length: count }, (_, index) => `m${index}`);
-  await system.publish(ids, source);
+  await system.publish(ids);
   // The test's own connection would not survive the next steps.
   await system.disconnect();
   const shouldBeDead = ids.filter((id) => courseOf(fates, id, attempts).at(-1) !== "success");
@@ -71,13 +70,12 @@ export async function consumeFated(
     readonly happened: Promise<void>;
   },
 ): Promise<Consuming> {
-  const { strategy, system, ids, fates } = filled;
+  const { system, ids, fates } = filled;
   const { concurrency, longestMs, happened, url = system.url } = course;
   const { managementUrl } = broker;
   const options = { concurrency, breaker: false, connection: { url, managementUrl } } as const;
-  const input = { broker, declaration: declarationFor(strategy), consumer: "billing", strategy, options };
   let begun = 0;
-  const billing = await consumeFrom(system, input, async ({ id, attempt }) => {
+  const billing = await consumeFrom({ ...system, options }, async ({ id, attempt }) => {
     begun += 1;
     if (begun > ids.length / 2) await happened;
     await sleep((0.25 + 0.75 * Math.random()) * longestMs);

@@ -8,7 +8,7 @@ import { ordinaryFates, permanentReason } from "../random-fates.ts";
 import { type AmqpProxy, startAmqpProxy } from "./amqp-proxy.ts";
 import { type ConsumedSystem, consumeFrom } from "./consumed.ts";
 import type { Filled, Strategy } from "./fates.ts";
-import { declarationFor, fill, idOf, mostDeadLettersDoubled, mostLostByBroker, takeLetters } from "./fates.ts";
+import { fill, idOf, mostDeadLettersDoubled, mostLostByBroker, takeLetters } from "./fates.ts";
 import { type FaultName, faults, type FaultStage } from "./faults.ts";
 import type { FaultedRun, Judged, Moment, Observed, Stall } from "./judge-faults.ts";
 import { isUnanswered, judgeFaulted } from "./judge-faults.ts";
@@ -169,7 +169,7 @@ async function watch(filled: Filled, { nodes }: Cluster): Promise<Watched> {
 }
 
 async function start(stage: Stage, watched: Watched, otherwise: Partial<ConsumeOptions<"rabbitmq">>): Promise<void> {
-  const { strategy, system, links, fates, runs, events, ended, failed } = watched;
+  const { system, links, fates, runs, events, ended, failed } = watched;
   const { broker } = stage.cluster.nodes[0] as Cluster["nodes"][number];
   const options: Partial<ConsumeOptions<"rabbitmq">> = {
     connection: { url: links.map(({ url }) => url), managementUrl: broker.managementUrl },
@@ -184,8 +184,7 @@ async function start(stage: Stage, watched: Watched, otherwise: Partial<ConsumeO
     ...otherwise,
   };
   watched.startedAtMs ||= Date.now();
-  const input = { broker, declaration: declarationFor(strategy), consumer: "billing", strategy, options };
-  const { running } = await consumeFrom(system, input, async ({ id, attempt }) => {
+  const { running } = await consumeFrom({ ...system, options }, async ({ id, attempt }) => {
     const run: FaultedRun = { id, attempt, atMs: Date.now(), endedAtMs: null, outcome: "success" };
     runs.push(run);
     await sleep((0.5 + Math.random()) * stage.handlingMs);

@@ -1,3 +1,5 @@
+import { type ChildProcess, spawn } from "node:child_process";
+
 import { afterAll } from "vitest";
 
 import { deploy, type DeployedSystem } from "../deployed-system.ts";
@@ -10,6 +12,8 @@ interface LiveStage {
   /** A deployed system, and a proxy in front of its broker. */
   readonly proxied: (...given: Deployed) => Promise<{ readonly system: DeployedSystem; readonly proxy: AmqpProxy }>;
   readonly consumed: typeof consumeFrom;
+  /** A script in a process of its own, and the lines of its output. */
+  readonly spawned: (script: string, input: object) => { readonly child: ChildProcess; readonly lines: string[] };
 }
 
 type Deployed = Parameters<typeof deploy> extends [Broker, ...infer Rest] ? Rest : never;
@@ -21,7 +25,9 @@ export function liveStage(broker: Broker): LiveStage {
   const systems: DeployedSystem[] = [];
   const proxies: AmqpProxy[] = [];
   const consumers: ConsumedSystem[] = [];
+  const children: ChildProcess[] = [];
   afterAll(async () => {
+    for (const child of children) child.kill("SIGKILL");
     await Promise.all(consumers.map(({ running }) => running.stop("1s")));
     await Promise.all(proxies.map((proxy) => proxy.close()));
     await Promise.all(systems.map((system) => system.dispose()));
@@ -43,6 +49,13 @@ export function liveStage(broker: Broker): LiveStage {
       const consumer = await consumeFrom(...given);
       consumers.push(consumer);
       return consumer;
+    },
+    spawned: (script, input) => {
+      const child = spawn(process.execPath, [script, JSON.stringify(input)], { stdio: ["ignore", "pipe", "inherit"] });
+      children.push(child);
+      const lines: string[] = [];
+      child.stdout.setEncoding("utf8").on("data", (text: string) => lines.push(...text.split("\n").filter(Boolean)));
+      return { child, lines };
     },
   };
 }

@@ -2,7 +2,6 @@ import type { Options } from "amqplib";
 import type { ConsumeOptions } from "redeliver/consume";
 
 import { type DeployedSystem, until } from "../deployed-system.ts";
-import type { Broker } from "../live.ts";
 import type { AmqpProxy } from "./amqp-proxy.ts";
 import { billingUnder } from "./billing-under.ts";
 import { attemptsInAll, everyEnding, everyReturn, fateOf, lateDeclared, meet, unreadable } from "./every-ending.ts";
@@ -12,7 +11,6 @@ import type { liveStage } from "./live-stage.ts";
 /** The input of a recording. */
 interface Recording {
   readonly stage: ReturnType<typeof liveStage>;
-  readonly broker: Broker;
   readonly strategy: NonNullable<ConsumeOptions<"rabbitmq">["target"]["strategy"]>;
   /** Fields of the consumer. */
   readonly declared: Record<string, unknown>;
@@ -28,7 +26,6 @@ export interface Recorded {
   readonly handled: readonly Handled[];
 }
 
-const source = { exchange: "shop.orders", routingKey: "order.placed" };
 /** Long enough to reveal a consumer that does not wait for the confirm. */
 const confirmDelayMs = 20;
 
@@ -47,7 +44,7 @@ export async function recordEndings(recording: Recording): Promise<Recorded> {
   handled.push({ ...ended, endedAtMs: 0, framesBefore: 0 });
   const first = await consumeAll(recording, system, proxy, { ...declared, ...lateDeclared }, handled);
   const settlements = attemptsInAll(names, attempts) + 1;
-  await until(60_000, () => first.events.filter(({ kind }) => kind === "settled").length >= settlements);
+  await until(60_000, () => first.count("settled") >= settlements);
   await first.running.stop();
   const returned = everyReturn(attempts);
   await publish(recording, system, returned);
@@ -65,7 +62,7 @@ export async function recordEndings(recording: Recording): Promise<Recorded> {
 async function publish({ options }: Recording, { channel }: DeployedSystem, names: readonly string[]): Promise<void> {
   names.forEach((name, number) => {
     const body = Buffer.from(name === unreadable.name ? unreadable.body : `"${name}"`);
-    channel.publish(source.exchange, source.routingKey, body, {
+    channel.publish("shop.orders", "order.placed", body, {
       messageId: name,
       persistent: true,
       ...options(number),
@@ -75,7 +72,7 @@ async function publish({ options }: Recording, { channel }: DeployedSystem, name
 }
 
 function consumeAll(
-  { stage, broker, strategy }: Recording,
+  { stage, strategy }: Recording,
   system: DeployedSystem,
   proxy: AmqpProxy,
   declared: Record<string, unknown>,
@@ -83,20 +80,22 @@ function consumeAll(
 ): ReturnType<typeof stage.consumed> {
   const hasDelays = system.contract("billing").retryAfter !== undefined;
   const options = { breaker: false, concurrency: 8, body: "json" } as const;
-  const input = { broker, declaration: billingUnder(strategy, declared), consumer: "billing", strategy, options };
-  return stage.consumed({ ...system, url: proxy.url }, input, (_, message, { number: attempt, signal }) => {
-    const name = String(message.body);
-    const fate = fateOf(name, attempt, hasDelays);
-    const { decision, reason } = fate;
-    return meet(fate, signal, () =>
-      handled.push({
-        message: name,
-        attempt,
-        decision,
-        ...(reason === undefined ? {} : { reason }),
-        endedAtMs: Date.now(),
-        framesBefore: proxy.frames.length,
-      }),
-    );
-  });
+  return stage.consumed(
+    { ...system, declaration: billingUnder(strategy, declared), url: proxy.url, options },
+    (_, message, { number: attempt, signal }) => {
+      const name = String(message.body);
+      const fate = fateOf(name, attempt, hasDelays);
+      const { decision, reason } = fate;
+      return meet(fate, signal, () =>
+        handled.push({
+          message: name,
+          attempt,
+          decision,
+          ...(reason === undefined ? {} : { reason }),
+          endedAtMs: Date.now(),
+          framesBefore: proxy.frames.length,
+        }),
+      );
+    },
+  );
 }

@@ -1,8 +1,7 @@
 import type { ConsumeEvent } from "redeliver/consume";
 
 import { type Diagnostic, RefusedError } from "../../../src/index.ts";
-import type { DeployedSystem } from "../deployed-system.ts";
-import { consumeFrom } from "./consumed.ts";
+import { consumeFrom, type Place } from "./consumed.ts";
 
 /** The end of a start. */
 export interface Start {
@@ -15,14 +14,11 @@ export interface Start {
 }
 
 /** Starts a consumer with an empty queue, and stops it again if it begins. */
-export async function start(
-  system: Pick<DeployedSystem, "url">,
-  input: Parameters<typeof consumeFrom>[1],
-): Promise<Start> {
+export async function start(place: Place, options: Place["options"] = {}): Promise<Start> {
   const events: ConsumeEvent[] = [];
-  const options = { log: (event: ConsumeEvent) => events.push(event), ...input.options };
+  const log = (event: ConsumeEvent): void => void events.push(event);
   try {
-    const { running } = await consumeFrom(system, { ...input, options }, () => {
+    const { running } = await consumeFrom({ ...place, options: { log, ...options } }, () => {
       throw new Error("nothing is to be taken");
     });
     await running.stop();
