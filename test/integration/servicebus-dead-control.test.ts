@@ -1,18 +1,18 @@
 import { startLab } from "@redeliver/servicebus-emulator";
 import { expect, onTestFinished, test } from "vitest";
 
-import { operating } from "../../src/brokers/servicebus/operate/index.ts";
+import type { RedriveResult } from "../../src/operate/redrive.ts";
 import { startAmqpProxy } from "../support/consume/amqp-proxy.ts";
 import { ownJournal, start } from "../support/dead-journal.ts";
 import { until } from "../support/deployed-system.ts";
-import { runCommand } from "../support/run-command.ts";
-import { ask, bodiesIn, fill, isEven, stage, take, type Stage } from "../support/servicebus/dead-stage.ts";
+import { answerOf, runCommand } from "../support/run-command.ts";
+import { ask, bodiesIn, connected, fill, isEven, stage, take, type Stage } from "../support/servicebus/dead-stage.ts";
 
 ownJournal();
 
 const patient = { timeout: 240_000 };
 
-const control = async (command: string, id: string) => runCommand(["dead", command, id, "--json"]);
+const control = async (command: string, id: string) => answerOf(runCommand(["dead", command, id, "--json"]));
 
 const sentAtLeast = async (system: Stage, count: number): Promise<void> =>
   until(60_000, async () => (await bodiesIn(system, system.workQueue)).length >= count);
@@ -23,7 +23,7 @@ async function begin(system: Stage, letters: number) {
   const child = start(["dead", "redrive", ...system.place, ...words]);
   const id = String(await child.id());
   await sentAtLeast(system, 3);
-  return { id, ended: async () => JSON.parse((await child.ended).out) as object };
+  return { id, ended: async () => answerOf(child.ended) };
 }
 
 test("pausing, going on and cancelling lose and double nothing, and no lock stays", patient, async () => {
@@ -41,7 +41,7 @@ test("pausing, going on and cancelling lose and double nothing, and no lock stay
   const resumed = start(["dead", "resume", id, "--json"]);
   await sentAtLeast(system, length + 3);
   expect((await control("cancel", id)).code).toBe(0);
-  expect(JSON.parse((await resumed.ended).out)).toMatchObject({ state: "cancelled", mayBeDoubled: 0 });
+  expect(await answerOf(resumed.ended)).toMatchObject({ state: "cancelled", mayBeDoubled: 0 });
   const [sent, left] = [await bodiesIn(system, system.workQueue), await bodiesIn(system, system.deadQueue)];
   expect([[...sent, ...left], sent.length >= length + 3]).toEqual([bodies, true]);
   expect((await control("resume", id)).code).toBe(2);
@@ -56,7 +56,7 @@ test.for(closings)("a redrive stops if the work queue is $title, and goes on lat
   const system = await stage();
   const { administration } = system.lab;
   // More than a megabyte, and most of it stays in the queue.
-  const bodies = await fill(system, 100, 1, undefined, { correlationId: "x".repeat(22_000) });
+  const bodies = await fill(system, 100, 1, undefined, () => ({ correlationId: "x".repeat(22_000) }));
   const { id, ended } = await begin(system, 100);
   const queue = await administration.getQueue(system.workQueue);
   await administration.updateQueue({ ...queue, ...closing.change });
@@ -69,7 +69,7 @@ test.for(closings)("a redrive stops if the work queue is $title, and goes on lat
   expect(await both()).toEqual(bodies);
   await administration.updateQueue(queue);
   const resumed = start(["dead", "resume", id, "--json"]);
-  expect(JSON.parse((await resumed.ended).out)).toMatchObject({ state: "done", sent: 100, mayBeDoubled: 0 });
+  expect(await answerOf(resumed.ended)).toMatchObject({ state: "done", sent: 100, mayBeDoubled: 0 });
   expect([await both(), await bodiesIn(system, system.deadQueue)]).toEqual([bodies, []]);
 });
 
@@ -77,10 +77,8 @@ test("without the right to send nothing moves", patient, async () => {
   const system = await stage();
   const bodies = await fill(system, 3);
   process.env["SERVICEBUS_CONNECTION_STRING"] = system.lab.emulator.addKey("reader", ["Listen"]);
-  const said = await ask(system, "redrive", "--confirm", "3");
-  expect([said.code, said.out]).toEqual([1, expect.stringContaining("RD807")]);
-  const letters = await operating.connect({ url: undefined, managementUrl: undefined, place: null });
-  onTestFinished(letters.close);
+  expect(await ask(system, "redrive", "--confirm", "3")).toMatchObject({ code: 1, diagnostics: [{ code: "RD807" }] });
+  const letters = await connected();
   const decide = () => ({ queue: system.workQueue, history: "[]" });
   const moved = await letters.move(system.deadQueue, { most: 3, perSecond: null, decide });
   const stopped = `the queue ${system.workQueue} takes no messages from this key`;
@@ -102,12 +100,11 @@ test.for(cuts)("a redrive goes on if the connection is cut when %s", patient, as
   const isMoment = (kind: string): boolean => kind === kinds[moment] && (seen += 1) === 20;
   proxy.onFrame = ({ kind }) => (isMoment(kind) ? "cut" : "pass");
   emulator.watch({ heard: ({ kind }) => void (isMoment(kind) && proxy.cutAll()) });
-  const said = await ask(system, "redrive", "--confirm", "40", "--wait", "0s");
-  const { mayBeDoubled, sent } = JSON.parse(said.out) as { readonly mayBeDoubled: number; readonly sent: number };
+  const said = await ask<RedriveResult>(system, "redrive", "--confirm", "40", "--wait", "0s");
   const [moved, left] = [await bodiesIn(system, system.workQueue), await bodiesIn(system, system.deadQueue)];
   expect([seen >= 20, new Set([...moved, ...left])]).toEqual([true, new Set(bodies)]);
-  expect(moved.length + left.length - 40, said.out).toBeLessThanOrEqual(mayBeDoubled);
-  expect([said.code, sent]).toEqual([0, 40]);
+  expect(moved.length + left.length - 40, said.text).toBeLessThanOrEqual(said.mayBeDoubled);
+  expect([said.code, said.sent]).toEqual([0, 40]);
 });
 
 const kinds = {
@@ -122,8 +119,7 @@ test("a consumer that works meanwhile handles each letter once", patient, async 
   const consumer = system.drive("billing", () => "success");
   const running = ask(system, "redrive", "--confirm", "40", "--rate", "20", "--wait", "1s");
   await consumer.pollUntil(() => consumer.seen.length === 40, 120_000);
-  const said = await running;
-  expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { state: "done", sent: 40, diedAgain: 0 }]);
+  expect(await running).toMatchObject({ code: 0, state: "done", sent: 40, diedAgain: 0 });
   expect(consumer.seen.map(({ body }) => body)).toEqual(bodies);
   expect([await bodiesIn(system, system.workQueue), await bodiesIn(system, system.deadQueue)]).toEqual([[], []]);
 });
@@ -136,18 +132,21 @@ test("a dead queue that no declaration names sends its letters to its own queue"
   const bodies = await fill({ lab, workQueue }, 6);
   const place = ["--queue", "invoices/$DeadLetterQueue", "--target", "servicebus@standard", "--json"];
   const words = ["--reason", "EVEN", "--confirm", "3", "--wait", "0s"];
-  const said = await runCommand(["dead", "redrive", ...place, ...words]);
-  expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { state: "done", sent: 3 }]);
+  expect(await answerOf(runCommand(["dead", "redrive", ...place, ...words]))).toMatchObject({
+    code: 0,
+    state: "done",
+    sent: 3,
+  });
   expect(await bodiesIn({ lab }, workQueue)).toEqual(bodies.filter(isEven));
 });
 
 test("of 3,000 letters half are sent, and the other half stays in order", { timeout: 600_000 }, async () => {
   const system = await stage();
   const bodies = await fill(system, 3_000);
-  const { groups } = JSON.parse((await ask(system, "groups")).out) as { readonly groups: readonly object[] };
+  const { groups } = await ask<{ readonly groups: readonly object[] }>(system, "groups");
   expect(groups).toMatchObject([{ count: 1_500 }, { count: 1_500 }]);
   const said = await ask(system, "redrive", "--reason", "EVEN", "--confirm", "1500", "--wait", "1ms");
-  expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { state: "done", sent: 1_500, mayBeDoubled: 0 }]);
+  expect(said).toMatchObject({ code: 0, state: "done", sent: 1_500, mayBeDoubled: 0 });
   const odd = bodies.filter((body) => !isEven(body));
   expect(await bodiesIn(system, system.deadQueue)).toEqual(odd);
   expect(await take(system, system.workQueue)).toEqual(bodies.filter(isEven));

@@ -1,20 +1,12 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 
-import { operating } from "../../src/brokers/servicebus/operate/index.ts";
 import type { Letter } from "../../src/operate/letter.ts";
-import type { DeadLetters } from "../../src/operate/port.ts";
 import { ownJournal } from "../support/dead-journal.ts";
-import { ask, bodiesIn, fill, isEven, stage, type Stage } from "../support/servicebus/dead-stage.ts";
+import { ask, bodiesIn, connected, fill, isEven, stage, type Stage } from "../support/servicebus/dead-stage.ts";
 
 ownJournal();
 
 const patient = { timeout: 240_000 };
-
-async function connected(): Promise<DeadLetters> {
-  const letters = await operating.connect({ url: undefined, managementUrl: undefined, place: null });
-  onTestFinished(letters.close);
-  return letters;
-}
 
 /** By default, the shortest that Service Bus allows. */
 async function withLocks(lockDuration = "PT5S"): Promise<Stage> {
@@ -38,7 +30,7 @@ test("letters behind thousands of others are sent, and the others stay in order"
   const others = await fill(system, 3_000, 1, () => "OTHER");
   const chosen = await fill(system, 6, 10_001, () => "CHOSEN");
   const said = await ask(system, "redrive", "--reason", "CHOSEN", "--confirm", "6", "--rate", "1", "--wait", "0s");
-  expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { state: "done", sent: 6, mayBeDoubled: 0 }]);
+  expect(said).toMatchObject({ code: 0, state: "done", sent: 6, mayBeDoubled: 0 });
   expect(await bodiesIn(system, system.workQueue)).toEqual(chosen);
   expect(await bodiesIn(system, system.deadQueue)).toEqual(others);
   // Nobody waits for their locks.
@@ -51,8 +43,7 @@ test("a low rate outlives no lock", patient, async () => {
   const system = await withLocks();
   const bodies = await fill(system, 60);
   const words = ["--reason", "EVEN", "--confirm", "30", "--rate", "2", "--wait", "0s"];
-  const said = await ask(system, "redrive", ...words);
-  expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { state: "done", sent: 30, mayBeDoubled: 0 }]);
+  expect(await ask(system, "redrive", ...words)).toMatchObject({ code: 0, state: "done", sent: 30, mayBeDoubled: 0 });
   expect(await bodiesIn(system, system.workQueue)).toEqual(bodies.filter(isEven));
   expect(await bodiesIn(system, system.deadQueue)).toEqual(bodies.filter((body) => !isEven(body)));
 });
@@ -64,10 +55,9 @@ test("letters that somebody deferred are sent by their numbers", patient, async 
   for (const message of await system.lab.receive(receiver, 10))
     if (Number(message.body) <= 4) await receiver.deferMessage(message);
     else await receiver.abandonMessage(message);
-  const plan = await ask(system, "plan", "--reason", "EVEN");
-  expect(JSON.parse(plan.out)).toMatchObject({ letters: 5, stay: { "not chosen": 5 } });
+  expect(await ask(system, "plan", "--reason", "EVEN")).toMatchObject({ letters: 5, stay: { "not chosen": 5 } });
   const said = await ask(system, "redrive", "--reason", "EVEN", "--confirm", "5", "--wait", "0s");
-  expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: 5, mayBeDoubled: 0 }]);
+  expect(said).toMatchObject({ code: 0, sent: 5, mayBeDoubled: 0 });
   expect(await bodiesIn(system, system.workQueue)).toEqual(bodies.filter(isEven));
   expect(await bodiesIn(system, system.deadQueue)).toEqual(bodies.filter((body) => !isEven(body)));
 });
@@ -77,7 +67,7 @@ test("a letter that somebody else has locked is sent when it is free, and none i
   const bodies = await fill(system, 10);
   await system.lab.receive(system.deadQueue, 3);
   const said = await ask(system, "redrive", "--confirm", "10", "--wait", "0s");
-  expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: 10, mayBeDoubled: 0, stopped: null }]);
+  expect(said).toMatchObject({ code: 0, sent: 10, mayBeDoubled: 0, stopped: null });
   expect((await bodiesIn(system, system.workQueue)).toSorted()).toEqual(bodies.toSorted());
 });
 

@@ -42,8 +42,7 @@ test("letters of sessions keep their session, and the order in it", { timeout: 2
   for (const reason of ["EVEN", "ODD"]) {
     const chosen = bodies.filter((body) => isEven(body) === (reason === "EVEN"));
     const words = ["--reason", reason, "--confirm", "9", "--wait", "1ms"];
-    const said = await ask(system, "redrive", ...words);
-    expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: 9, stopped: null }]);
+    expect(await ask(system, "redrive", ...words)).toMatchObject({ code: 0, sent: 9, stopped: null });
     for (const session of sessions)
       expect(await received(system, session, 3)).toEqual(chosen.filter((body) => sessionOf(body) === session));
   }
@@ -58,10 +57,9 @@ test("a locked letter is not overtaken in its session, and a deferred one stays"
   const [first, second] = await lab.receive(receiver, 2);
   if (first === undefined || second === undefined) throw new Error("no letters");
   await receiver.deferMessage(second);
-  const plan = await ask(system, "plan");
-  expect(JSON.parse(plan.out)).toMatchObject({ letters: 17, stay: { deferred: 1 } });
+  expect(await ask(system, "plan")).toMatchObject({ letters: 17, stay: { deferred: 1 } });
   const said = await ask(system, "redrive", "--confirm", "17", "--wait", "0s");
-  expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: 17, stopped: null }]);
+  expect(said).toMatchObject({ code: 0, sent: 17, stopped: null });
   const session = String(first.sessionId);
   const rest = bodies.filter((body) => sessionOf(body) === session && body !== String(second.body));
   expect(await received(system, session, rest.length)).toEqual(rest);

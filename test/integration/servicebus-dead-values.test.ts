@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import type { AmqpMessage } from "../../src/brokers/servicebus/run/copy-message.ts";
 import { ownJournal } from "../support/dead-journal.ts";
-import { ask, lettersIn, peekWhole, stage, take, type Stage } from "../support/servicebus/dead-stage.ts";
+import { ask, lettersIn, stage, take, type Stage } from "../support/servicebus/dead-stage.ts";
 
 ownJournal();
 
@@ -71,7 +71,7 @@ async function kill({ lab, workQueue }: Stage, messages: readonly AmqpMessage[])
 
 /** The letters as the client library reads them, without the records of their end. */
 async function sectionsIn(system: Stage, queue: string): Promise<readonly object[]> {
-  return (await peekWhole(system, queue)).map(({ body, _rawAmqpMessage: raw }) => {
+  return (await system.peek(queue)).map(({ body, _rawAmqpMessage: raw }) => {
     const { DeadLetterReason: _, DeadLetterErrorDescription: __, ...kept } = raw.applicationProperties ?? {};
     return { body: body as unknown, bodyType: raw.bodyType, properties: raw.properties, kept };
   });
@@ -87,8 +87,7 @@ test("an export, an import and an export give the same bytes, for every type", {
       await kill(system, messages);
       expect((await ask(system, "export", "--output", first)).code).toBe(0);
       const words = ["--input", first, "--into", parkedQueue, "--confirm", String(messages.length)];
-      const said = await ask(system, "import", ...words);
-      expect([said.code, said.out]).toEqual([0, expect.stringContaining('"stopped": null')]);
+      expect(await ask(system, "import", ...words)).toMatchObject({ code: 0, stopped: null });
       await ask(system, "export", "--parked", "--output", second);
       expect(lettersIn(first)).toHaveLength(messages.length);
       expect(await sectionsIn(system, parkedQueue)).toEqual(await sectionsIn(system, system.deadQueue));

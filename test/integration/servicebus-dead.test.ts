@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
 import { ownJournal, start } from "../support/dead-journal.ts";
-import { operating } from "../../src/brokers/servicebus/operate/index.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
-import { runCommand } from "../support/run-command.ts";
-import { ask, bodiesIn, fill, isEven, peekWhole, stage, take } from "../support/servicebus/dead-stage.ts";
+import type { RedriveResult } from "../../src/operate/redrive.ts";
+import { sleep } from "../support/deployed-system.ts";
+import { killAfter } from "../support/killed-command.ts";
+import { answerOf, runCommand } from "../support/run-command.ts";
+import { ask, bodiesIn, connected, fill, isEven, stage, take } from "../support/servicebus/dead-stage.ts";
 
 ownJournal();
 
@@ -18,10 +18,16 @@ test("a look shows every letter in order, exports it whole, and changes nothing"
   const system = await stage();
   const { deadQueue } = system.contract("billing");
   const bodies = await fill(system, 300);
-  const groups = JSON.parse((await ask(system, "groups")).out) as { readonly groups: readonly { count: number }[] };
+  const groups = await ask<{ readonly groups: readonly { count: number }[] }>(system, "groups");
   expect(groups.groups.map(({ count }) => count)).toEqual([150, 150]);
-  const listed = await ask(system, "list", "--reason", "EVEN", "--limit", "1000");
-  const { letters } = JSON.parse(listed.out) as { readonly letters: readonly { readonly messageId: string }[] };
+  const { letters } = await ask<{ letters: readonly { messageId: string }[] }>(
+    system,
+    "list",
+    "--reason",
+    "EVEN",
+    "--limit",
+    "1000",
+  );
   expect(letters.map(({ messageId }) => messageId)).toEqual(bodies.filter(isEven).map((body) => `m${body}`));
   const file = join(tmpdir(), `${randomUUID()}.ndjson`);
   onTestFinished(() => rmSync(file, { force: true }));
@@ -46,14 +52,17 @@ test("a redrive sends the chosen half to the work queue alone, with a new count"
   const system = await stage();
   const { deadQueue, workQueue } = system.contract("billing");
   const bodies = await fill(system, 120);
-  const plan = await ask(system, "plan", "--reason", "EVEN");
-  expect(JSON.parse(plan.out)).toMatchObject({ frozen: 120, letters: 60, stay: { "not chosen": 60 } });
+  expect(await ask(system, "plan", "--reason", "EVEN")).toMatchObject({
+    frozen: 120,
+    letters: 60,
+    stay: { "not chosen": 60 },
+  });
   const refused = await ask(system, "redrive", "--reason", "EVEN", "--confirm", "59");
-  expect([refused.code, refused.out]).toEqual([1, expect.stringContaining("RD811")]);
+  expect(refused).toMatchObject({ code: 1, diagnostics: [{ code: "RD811" }] });
   expect(await bodiesIn(system, workQueue)).toEqual([]);
   const said = await ask(system, "redrive", "--reason", "EVEN", "--confirm", "60", "--wait", "1ms");
-  expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: 60, mayBeDoubled: 0, stopped: null }]);
-  const sent = await peekWhole(system, workQueue);
+  expect(said).toMatchObject({ code: 0, sent: 60, mayBeDoubled: 0, stopped: null });
+  const sent = await system.peek(workQueue);
   expect(sent.map(({ body }) => String(body))).toEqual(bodies.filter(isEven));
   const { "redeliver-history": history, ...others } = sent[0]?.applicationProperties ?? {};
   expect(others).toEqual({ tenant: "acme", count: 7 });
@@ -75,8 +84,7 @@ test("a redrive stops when a letter dies again", { timeout: 240_000 }, async () 
   let isOver = false;
   const running = ask(system, "redrive", "--confirm", "20", "--wait", "10s").finally(() => (isOver = true));
   await consumer.pollUntil(() => isOver, 50_000);
-  const result = JSON.parse((await running).out) as object;
-  expect(result).toMatchObject({
+  expect(await running).toMatchObject({
     sent: 1,
     diedAgain: 1,
     stopped: expect.stringMatching(/^1 of 1 letters have died again, 1 of them of the group [\da-f]{8}: ./),
@@ -102,8 +110,7 @@ test("letters stay if the work queue is gone, and a subscription is refused", { 
   const system = await stage();
   await fill(system, 3);
   const { deadQueue } = system.contract("billing");
-  const letters = await operating.connect({ url: undefined, managementUrl: undefined, place: null });
-  onTestFinished(letters.close);
+  const letters = await connected();
   await letters.look(deadQueue, () => true);
   const decide = () => ({ queue: "nowhere", history: "[]" });
   const moved = await letters.move(deadQueue, { most: 3, perSecond: null, decide });
@@ -112,11 +119,10 @@ test("letters stay if the work queue is gone, and a subscription is refused", { 
   process.env["SERVICEBUS_CONNECTION_STRING"] =
     "Endpoint=sb://127.0.0.1:9;SharedAccessKeyName=ops;SharedAccessKey=secret;UseDevelopmentEmulator=true";
   const down = await ask(system, "groups");
-  expect([down.code, down.out, down.error]).toEqual([1, expect.stringContaining("RD804"), ""]);
-  expect(down.out).not.toContain("secret");
+  expect(down).toMatchObject({ code: 1, diagnostics: [{ code: "RD804" }] });
+  expect(down.text).not.toContain("secret");
   const ordered = await stage({ order: "per-key" });
-  const refused = await ask(ordered, "plan");
-  expect([refused.code, refused.error + refused.out]).toEqual([2, expect.stringContaining("subscription")]);
+  expect(await ask(ordered, "plan")).toMatchObject({ code: 2, usage: expect.stringContaining("subscription") });
 });
 
 test(
@@ -131,15 +137,9 @@ test(
     const sent: string[] = [];
     for (let kill = 1; kill <= kills; kill++) {
       for (const body of await fill(system, 60, all.size + 1)) all.add(body);
-      const { letters } = JSON.parse((await ask(system, "plan")).out) as { readonly letters: number };
-      const main = join(resolve(import.meta.dirname, "../.."), "src/cli/main.ts");
+      const { letters } = await ask<{ readonly letters: number }>(system, "plan");
       const words = ["dead", "redrive", ...system.place, "--confirm", String(letters), "--wait", "0s"];
-      const child = spawn(process.execPath, [main, ...words], { stdio: "ignore" });
-      const ended = once(child, "exit");
-      while (child.exitCode === null && (await bodiesIn(system, workQueue)).length === 0) await sleep(5);
-      await sleep(Math.random() * 200);
-      child.kill("SIGKILL");
-      await ended;
+      await killAfter(words, async () => (await bodiesIn(system, workQueue)).length > 0, 200);
       const [moved, left] = [await bodiesIn(system, workQueue), await bodiesIn(system, deadQueue)];
       const found = [...sent, ...moved, ...left];
       const missing = [...all].filter((body) => !found.includes(body));
@@ -162,15 +162,13 @@ test(
     const child = start(["dead", "redrive", ...system.place, ...words]);
     const id = String(await child.id());
     while ((await bodiesIn(system, workQueue)).length < 2) await sleep(50);
-    const second = await ask(system, "redrive", ...words);
-    expect([second.code, second.out]).toEqual([1, expect.stringContaining("RD816")]);
+    expect(await ask(system, "redrive", ...words)).toMatchObject({ code: 1, diagnostics: [{ code: "RD816" }] });
     await child.kill();
     // Filling receives from the work queue.
     const moved = await take(system, workQueue);
     const later = await fill(system, 4, 100);
-    const said = await runCommand(["dead", "resume", id, "--json"]);
-    const result = JSON.parse(said.out) as { readonly mayBeDoubled: number };
-    expect([said.code, result]).toMatchObject([0, { state: "done", sent: 30, stopped: null }]);
+    const result = await answerOf<RedriveResult>(runCommand(["dead", "resume", id, "--json"]));
+    expect(result).toMatchObject({ code: 0, state: "done", sent: 30, stopped: null });
     const sent = [...moved, ...(await bodiesIn(system, workQueue))];
     expect(new Set(sent)).toEqual(new Set(bodies.filter(isEven)));
     expect(sent.length - 30).toBeLessThanOrEqual(result.mayBeDoubled);
@@ -178,5 +176,3 @@ test(
     expect(await bodiesIn(system, deadQueue)).toEqual([...bodies.filter((body) => !isEven(body)), ...later]);
   },
 );
-
-const sleep = async (delayMs: number): Promise<void> => new Promise((done) => setTimeout(done, delayMs));

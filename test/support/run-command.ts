@@ -57,6 +57,16 @@ export async function runCommand(
   }
 }
 
+/** What a command says with `--json`, its exit, and the text of all of its output. */
+export type Answer<Fields = Record<string, unknown>> = Fields & { readonly code: number; readonly text: string };
+
+export async function answerOf<Fields = Record<string, unknown>>(
+  saying: Said | Promise<Said>,
+): Promise<Answer<Fields>> {
+  const { code, out, error } = await saying;
+  return { ...(JSON.parse(out) as Fields), code, text: out + error };
+}
+
 /** Runs the command line in a process of its own, in the current folder. This process can answer it in the meantime. */
 export async function runSeparately(words: readonly string[], environment: Record<string, string> = {}): Promise<Said> {
   const main = resolve(import.meta.dirname, "../../src/cli/main.ts");

@@ -6,8 +6,10 @@ import type { ServiceBusMessage, ServiceBusReceivedMessage } from "@azure/servic
 import { createClient } from "@redeliver/servicebus-emulator";
 import { onTestFinished } from "vitest";
 
+import { operating } from "../../../src/brokers/servicebus/operate/index.ts";
+import type { DeadLetters } from "../../../src/operate/port.ts";
 import { createExportReader } from "../../../src/operate/ndjson.ts";
-import { runCommand, type Said } from "../run-command.ts";
+import { type Answer, answerOf, runCommand } from "../run-command.ts";
 import { deploy, type DeployedSystem, standard } from "./deployed-system.ts";
 
 /** Two subscribers of one source. A redrive for one of them must not reach the other. */
@@ -50,7 +52,7 @@ export async function fill(
   count: number,
   first = 1,
   reasonOf = (body: string): string => (isEven(body) ? "EVEN" : "ODD"),
-  more: Partial<ServiceBusMessage> = {},
+  moreOf: (body: string) => Partial<ServiceBusMessage> = () => ({}),
 ): Promise<string[]> {
   const client = createClient(lab.emulator);
   const bodies = Array.from({ length: count }, (_, index) => String(first + index));
@@ -62,7 +64,7 @@ export async function fill(
         body: Buffer.from(body),
         subject: "order.placed",
         applicationProperties: { tenant: "acme", count: 7 },
-        ...more,
+        ...moreOf(body),
       })),
     );
   const receiver = client.createReceiver(workQueue);
@@ -81,22 +83,29 @@ export async function fill(
 
 export const isEven = (body: string): boolean => Number(body) % 2 === 0;
 
-export const ask = async ({ place }: Stage, command: string, ...words: readonly string[]): Promise<Said> =>
-  runCommand(["dead", command, ...place, ...words]);
+export const ask = async <Fields = Record<string, unknown>>(
+  { place }: Stage,
+  command: string,
+  ...words: readonly string[]
+): Promise<Answer<Fields>> => answerOf(runCommand(["dead", command, ...place, ...words]));
+
+/** The dead letters, as an operator without commands has them. */
+export async function connected(): Promise<DeadLetters> {
+  const letters = await operating.connect({ url: undefined, managementUrl: undefined, place: null });
+  onTestFinished(letters.close);
+  return letters;
+}
 
 /** Peeks until there is no more. One peek shows 250 messages. */
-export async function peekWhole({ lab }: Pick<Stage, "lab">, path: string): Promise<ServiceBusReceivedMessage[]> {
+export async function bodiesIn({ lab }: Pick<Stage, "lab">, path: string): Promise<string[]> {
   const client = createClient(lab.emulator);
   const receiver = client.createReceiver(path);
-  const all: ServiceBusReceivedMessage[] = [];
+  const all: string[] = [];
   for (let page = await receiver.peekMessages(250); page.length > 0; page = await receiver.peekMessages(250))
-    all.push(...page);
+    all.push(...page.map(({ body }) => String(body)));
   await client.close();
   return all;
 }
-
-export const bodiesIn = async (system: Pick<Stage, "lab">, path: string): Promise<string[]> =>
-  (await peekWhole(system, path)).map(({ body }) => String(body));
 
 /** Receives and deletes everything in a queue. */
 export async function take({ lab }: Pick<Stage, "lab">, queue: string): Promise<string[]> {
