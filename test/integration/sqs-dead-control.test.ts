@@ -1,19 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DeleteQueueCommand } from "@aws-sdk/client-sqs";
-import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
+import type { RedriveResult } from "../../src/operate/redrive.ts";
 import { ownJournal, start } from "../support/dead-journal.ts";
-import { runCommand } from "../support/run-command.ts";
+import { answerOf, runCommand } from "../support/run-command.ts";
 import { ask, bodiesOf, drain, fill, stage, underway, wordsFor } from "../support/sqs/dead-stage.ts";
 import { startEnforcingMoto } from "../support/sqs/enforcing-moto.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 ownJournal();
 
-const folder = mkdtempSync(join(tmpdir(), "redeliver-profiles-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("profiles");
 
 /** The environment of a person with a profile of their own. The SDK warns of keys beside it. */
 function operator(profile: string): Record<string, string> {
@@ -32,8 +32,8 @@ describe.for(sqsEmulators())("a redrive on $name", { timeout: 240_000 }, (emulat
       operator("ann"),
     );
     const id = String(await ann.id());
-    const second = await runCommand([...wordsFor(system, "redrive"), "--confirm", "16"], operator("bob"));
-    expect([second.code, second.out]).toEqual([1, expect.stringMatching(new RegExp(`RD816[^]*${id}`))]);
+    const { code, out } = await runCommand([...wordsFor(system, "redrive"), "--confirm", "16"], operator("bob"));
+    expect([code, out]).toEqual([1, expect.stringMatching(new RegExp(`RD816[^]*${id}`))]);
     expect((await runCommand(["dead", "pause", id])).code).toBe(0);
     expect((await ann.ended).code).toBe(3);
     const resumed = await runCommand(["dead", "resume", id, "--json"], operator("bob"));
@@ -47,10 +47,8 @@ describe.for(sqsEmulators())("a redrive on $name", { timeout: 240_000 }, (emulat
     // It waits longer than the test after its first letter.
     const running = await underway(system, "--confirm", "9", "--wait", "1h");
     const id = String(await running.id());
-    const cancelled = await runCommand(["dead", "cancel", id, "--json"]);
-    expect([cancelled.code, JSON.parse(cancelled.out)]).toMatchObject([0, { state: "cancelled" }]);
-    const { code, out } = await running.ended;
-    const { sent } = JSON.parse(out) as { readonly sent: number };
+    expect(await answerOf(runCommand(["dead", "cancel", id, "--json"]))).toMatchObject({ code: 0, state: "cancelled" });
+    const { code, sent } = await answerOf<RedriveResult>(running.ended);
     expect([code, sent < 9]).toEqual([3, true]);
     expect((await runCommand(["dead", "resume", id])).code).toBe(2);
     const [gone, left] = [await drain(system, system.work("billing")), await drain(system, system.dead("billing"))];
@@ -62,9 +60,8 @@ describe.for(sqsEmulators())("a redrive on $name", { timeout: 240_000 }, (emulat
     await fill(system, 60);
     const running = await underway(system, "--confirm", "60", "--rate", "1", "--wait", "0s");
     await system.lab.sqs.send(new DeleteQueueCommand({ QueueUrl: system.work("billing").url }));
-    const { code, out, error } = await running.ended;
-    const { sent, stopped } = JSON.parse(out) as { readonly sent: number; readonly stopped: string };
-    expect([code, stopped], error).toEqual([3, `the queue ${system.work("billing").name} is gone`]);
+    const { code, sent, stopped, text } = await answerOf<RedriveResult>(running.ended);
+    expect([code, stopped], text).toEqual([3, `the queue ${system.work("billing").name} is gone`]);
     expect(sent).toBeGreaterThan(0);
     expect(await drain(system, system.dead("billing"))).toHaveLength(60 - sent);
   });
@@ -76,8 +73,7 @@ describe.for(sqsEmulators())("a redrive on $name", { timeout: 240_000 }, (emulat
     let isOver = false;
     const running = ask(system, "redrive", "--confirm", "15", "--wait", "2s").finally(() => (isOver = true));
     await consumer.pollUntil(() => isOver && consumer.seen.length >= 15, 120_000);
-    const { code, out } = await running;
-    expect([code, JSON.parse(out)]).toMatchObject([0, { state: "done", sent: 15, diedAgain: 0, mayBeDoubled: 0 }]);
+    expect(await running).toMatchObject({ code: 0, state: "done", sent: 15, diedAgain: 0, mayBeDoubled: 0 });
     expect(bodiesOf(consumer.seen.map(({ body: Body }) => ({ Body })))).toEqual(bodies);
     const { dead, work, lab } = system;
     expect([await lab.count(dead("billing")), await lab.count(work("billing"))]).toEqual([0, 0]);
@@ -95,14 +91,13 @@ test("a redrive stops if it may not send, and is refused if it may not put back;
     const actions = ["GetQueueUrl", "GetQueueAttributes", "ReceiveMessage", "DeleteMessage", ...more];
     await moto.allow(actions.map((action) => `sqs:${action}`));
     const environment = { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY };
-    const said = await runCommand([...words, ...filter, "--confirm", String(count), "--wait", "0s"], environment);
-    return [said.code, JSON.parse(said.out)];
+    return answerOf(runCommand([...words, ...filter, "--confirm", String(count), "--wait", "0s"], environment));
   };
   // moto asks for the right to the batch, and AWS for that to the single call.
   const putBack = "ChangeMessageVisibilityBatch";
   const stopped = `these credentials may not send to ${system.work("billing").name}`;
-  expect(await redriven(5, [], putBack)).toMatchObject([3, { sent: 0, stopped }]);
-  const sent = { sent: 2, stopped: null, plan: { stay: { "not chosen": 3 } } };
-  expect(await redriven(2, ["--reason", "EVEN"], putBack, "SendMessage")).toMatchObject([0, sent]);
-  expect(await redriven(3, [], "SendMessage")).toMatchObject([1, { diagnostics: [{ code: "RD807" }] }]);
+  expect(await redriven(5, [], putBack)).toMatchObject({ code: 3, sent: 0, stopped });
+  const sent = { code: 0, sent: 2, stopped: null, plan: { stay: { "not chosen": 3 } } };
+  expect(await redriven(2, ["--reason", "EVEN"], putBack, "SendMessage")).toMatchObject(sent);
+  expect(await redriven(3, [], "SendMessage")).toMatchObject({ code: 1, diagnostics: [{ code: "RD807" }] });
 });

@@ -1,11 +1,11 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import type { RedrivePlan } from "../../src/operate/plan.ts";
+import type { RedriveResult } from "../../src/operate/redrive.ts";
 import { ownJournal, start } from "../support/dead-journal.ts";
-import { runCommand } from "../support/run-command.ts";
+import { until } from "../support/deployed-system.ts";
+import { killAfter } from "../support/killed-command.ts";
+import { answerOf, runCommand } from "../support/run-command.ts";
 import { ask, bodiesOf, drain, fill, stage, wordsFor } from "../support/sqs/dead-stage.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 
@@ -18,21 +18,13 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
     async () => {
       const system = await stage(emulator);
       const all = new Set<string>();
-      let before = 0;
       const kills = 6;
       for (let kill = 1; kill <= kills; kill++) {
         for (const body of await fill(system, 40, all.size + 1)) all.add(body);
-        const { letters } = JSON.parse((await ask(system, "plan")).out) as { readonly letters: number };
-        const main = join(resolve(import.meta.dirname, "../.."), "src/cli/main.ts");
+        const { letters } = await ask<{ readonly letters: number }>(system, "plan");
         const words = [...wordsFor(system, "redrive"), "--confirm", String(letters), "--wait", "0s"];
-        const child = spawn(process.execPath, [main, ...words], { stdio: "ignore" });
-        const ended = once(child, "exit");
-        while (child.exitCode === null && (await system.lab.count(system.work("billing"))) === before)
-          await new Promise((done) => setTimeout(done, 5));
-        await new Promise((done) => setTimeout(done, Math.random() * 150));
-        child.kill("SIGKILL");
-        await ended;
-        before = await system.lab.count(system.work("billing"));
+        const before = await system.lab.count(system.work("billing"));
+        await killAfter(words, async () => (await system.lab.count(system.work("billing"))) !== before, 150);
       }
       const sent = bodiesOf(await drain(system, system.work("billing")));
       // Letters that a killed redrive had received are hidden for half a minute.
@@ -50,18 +42,16 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
       const system = await stage(emulator, { order });
       // SQS shows only the first ten of a group of FIFO.
       const bodies = await fill(system, 20, 1, () => "one");
-      const { letters, behind } = JSON.parse((await ask(system, "plan")).out) as RedrivePlan;
+      const { letters, behind } = await ask<RedrivePlan>(system, "plan");
       expect(letters + behind).toBe(20);
       const words = ["--confirm", "20", "--rate", "1", "--wait", "0s"];
       const child = start([...wordsFor(system, "redrive"), ...words]);
       const id = String(await child.id());
-      while ((await system.lab.count(system.work("billing"))) < 1 && !child.isOver())
-        await new Promise((done) => setTimeout(done, 50));
+      await until(60_000, async () => child.isOver() || (await system.lab.count(system.work("billing"))) > 0);
       await child.kill();
       const later = await fill(system, 4, 100);
-      const said = await runCommand(["dead", "resume", id, "--json"]);
-      const result = JSON.parse(said.out) as { readonly mayBeDoubled: number };
-      expect([said.code, result], said.error).toMatchObject([0, { state: "done", stopped: null }]);
+      const result = await answerOf<RedriveResult>(runCommand(["dead", "resume", id, "--json"]));
+      expect(result, result.text).toMatchObject({ code: 0, state: "done", stopped: null });
       const sent = bodiesOf(await drain(system, system.work("billing")));
       const left = bodiesOf(await drain(system, system.dead("billing")));
       expect(new Set([...sent, ...left])).toEqual(new Set([...bodies, ...later]));

@@ -1,52 +1,37 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 import { createExportReader } from "../../src/operate/ndjson.ts";
 import { ownJournal } from "../support/dead-journal.ts";
 import { killAfter } from "../support/killed-command.ts";
-import { runCommand } from "../support/run-command.ts";
+import { type Answer, answerOf, runCommand } from "../support/run-command.ts";
 import { region } from "../support/sqs/clients.ts";
-import { attributes, deploy, type DeployedSystem } from "../support/sqs/deployed-system.ts";
+import { drain, stage } from "../support/sqs/dead-stage.ts";
+import { attributes, type DeployedSystem } from "../support/sqs/deployed-system.ts";
 import type { Queue } from "../support/sqs/lab.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 ownJournal();
-
-beforeAll(() => {
-  Object.assign(process.env, { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" });
-});
-
-const billing = {
-  from: { orders: "all" },
-  retry: { attempts: 2, backoff: { kind: "immediate" } },
-  handlerTimeout: "5s",
-  deadLetter: { park: true, generations: 1 },
-};
 
 interface Stage {
   readonly system: DeployedSystem;
   readonly folder: string;
   readonly words: (command: string) => string[];
-  readonly ask: (command: string, ...words: readonly string[]) => Promise<Record<string, unknown>>;
+  readonly ask: (command: string, ...words: readonly string[]) => Promise<Answer>;
   /** What a queue holds, without the broker's own values, which every message has anew. */
   readonly letters: (...words: readonly string[]) => Promise<readonly string[]>;
 }
 
-async function stage(emulator: Parameters<typeof deploy>[0], more: object = {}): Promise<Stage> {
-  const system = await deploy(emulator, { billing: { ...billing, ...more } });
-  onTestFinished(system.dispose);
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-taking-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+async function parking(emulator: Parameters<typeof stage>[0], more: object = {}): Promise<Stage> {
+  const system = await stage(emulator, { deadLetter: { park: true, generations: 1 }, ...more });
+  const folder = temporaryFolder("taking", onTestFinished);
   const declaration = join(folder, "shop.json");
   writeFileSync(declaration, JSON.stringify(system.declared));
   const place = ["--target", `sqs@${region}`, "--consumer", "billing", "--url", emulator.endpoint, "--json"];
   const words = (command: string): string[] => ["dead", command, declaration, ...place];
-  const ask: Stage["ask"] = async (command, ...more_) => {
-    const { out, code } = await runCommand([...words(command), ...more_]);
-    return { code, ...(JSON.parse(out) as object) };
-  };
+  const ask: Stage["ask"] = async (command, ...more_) => answerOf(runCommand([...words(command), ...more_]));
   let files = 0;
   const letters: Stage["letters"] = async (...more_) => {
     const file = join(folder, `letters-${(files += 1)}`);
@@ -92,37 +77,26 @@ async function fill({ system }: Stage, count: number, first = 1): Promise<string
   return bodies;
 }
 
-async function drain({ system: { lab } }: Stage, queue: Queue) {
-  const all = [];
-  while ((await lab.count(queue)) > 0) {
-    for (const message of await lab.receive(queue, { max: 10, waitSeconds: 1 })) {
-      await lab.deleteMessage(queue, message);
-      all.push(message);
-    }
-  }
-  return all;
-}
-
 const why = ["--why", "no such customer", "--by", "ann"] as const;
 
 describe.for(sqsEmulators())("letters that leave a dead queue on $name", { timeout: 240_000 }, (emulator) => {
   test.for(["none", "per-key"])("come back by an import as they were: order %s", async (order) => {
-    const at = await stage(emulator, { order });
+    const at = await parking(emulator, { order });
     // SQS shows only the first ten of a group of FIFO.
     await fill(at, 9);
     const before = await at.letters();
     const file = join(at.folder, "letters-1");
-    await drain(at, at.system.dead("billing"));
+    await drain(at.system, at.system.dead("billing"));
     expect(await at.ask("import", "--input", file)).toMatchObject({ code: 0, letters: 9 });
     expect(await at.ask("import", "--input", file, "--confirm", "9")).toMatchObject({ code: 0, imported: 9 });
     expect(await at.letters()).toEqual(before);
     expect(before).toHaveLength(9);
-    const gone = await runCommand([...at.words("import"), "--input", file, "--into", "nowhere", "--confirm", "9"]);
-    expect([gone.code, gone.out]).toEqual([2, expect.stringContaining("there is no queue nowhere")]);
+    const gone = await at.ask("import", "--input", file, "--into", "nowhere", "--confirm", "9");
+    expect(gone).toMatchObject({ code: 2, usage: expect.stringContaining("there is no queue nowhere") });
   });
 
   test.for(["none", "per-key"])("are parked, come back, and end parked by the cap: order %s", async (order) => {
-    const at = await stage(emulator, { order });
+    const at = await parking(emulator, { order });
     const bodies = await fill(at, 5);
     expect(await at.ask("park", ...why, "--confirm", "5")).toMatchObject({ code: 0, done: 5, stopped: null });
     expect(await at.system.lab.count(at.system.dead("billing"))).toBe(0);
@@ -138,11 +112,11 @@ describe.for(sqsEmulators())("letters that leave a dead queue on $name", { timeo
     expect(await at.ask("plan")).toMatchObject({ letters: 0, park: { letters: 5 } });
     expect(await at.ask("redrive", "--confirm", "5")).toMatchObject({ code: 0, sent: 0, parked: 5 });
     const parked = at.system.applied.queues.get(at.system.contract("billing").parkedQueue ?? "");
-    expect((await drain(at, parked as Queue)).map(({ Body }) => Body).toSorted()).toEqual(bodies.toSorted());
+    expect((await drain(at.system, parked as Queue)).map(({ Body }) => Body).toSorted()).toEqual(bodies.toSorted());
   });
 
   test("are edited with the original in the backup first, and a bad edit moves none", async () => {
-    const at = await stage(emulator);
+    const at = await parking(emulator);
     await fill(at, 6);
     const before = await at.letters();
     const module = join(at.folder, "edit.ts");
@@ -160,7 +134,7 @@ describe.for(sqsEmulators())("letters that leave a dead queue on $name", { timeo
     expect([existsSync(backup), await at.system.lab.count(at.system.dead("billing"))]).toEqual([false, 6]);
     expect(await edit(good, "--backup", backup, "--confirm", "4")).toMatchObject({ code: 0, done: 4, stopped: null });
     expect(lettersIn(backup)).toEqual(before.slice(0, 4));
-    const sent = await drain(at, at.system.work("billing"));
+    const sent = await drain(at.system, at.system.work("billing"));
     expect(sent.map(({ Body = "" }) => JSON.parse(Body) as object)).toContainEqual({ n: 1, zip: "b" });
     const { a, "redeliver-history": history } = sent[0]?.MessageAttributes ?? {};
     expect(a).toMatchObject({ DataType: "String", StringValue: "9" });
@@ -169,7 +143,7 @@ describe.for(sqsEmulators())("letters that leave a dead queue on $name", { timeo
   });
 
   test("of FIFO are edited although SQS remembers a copy of the redrive before", async () => {
-    const at = await stage(emulator, { order: "per-key" });
+    const at = await parking(emulator, { order: "per-key" });
     await fill(at, 2);
     const { lab, work, dead } = at.system;
     const letters = await lab.receive(dead("billing"), { max: 10 });
@@ -182,12 +156,12 @@ describe.for(sqsEmulators())("letters that leave a dead queue on $name", { timeo
     writeFileSync(module, "export default ({ body }) => ({ body: { ...body, zip: 'b' } });");
     const words = ["--with", module, ...why, "--backup", join(at.folder, "backup"), "--confirm", "2"];
     expect(await at.ask("edit", ...words)).toMatchObject({ code: 0, done: 2 });
-    const sent = (await drain(at, work("billing"))).map(({ Body }) => Body);
+    const sent = (await drain(at.system, work("billing"))).map(({ Body }) => Body);
     expect(sent).toEqual(["redriven", "redriven", '{"n":1,"zip":"b"}', '{"n":2,"zip":"b"}']);
   });
 
   test("killed while they are discarded are in the queue or in the backup", { timeout: 600_000 }, async () => {
-    const at = await stage(emulator);
+    const at = await parking(emulator);
     const bodies = await fill(at, 60);
     const backups: string[] = [];
     for (let kill = 0; kill < 4; kill++) {
@@ -201,7 +175,7 @@ describe.for(sqsEmulators())("letters that leave a dead queue on $name", { timeo
     const bodyOf = (text: string): string => String((JSON.parse(text) as readonly unknown[])[0]);
     const saved = backups.flatMap((file) => lettersIn(file).map(bodyOf));
     // Letters that a killed command had received are hidden for half a minute.
-    const left = (await drain(at, at.system.dead("billing"))).map(({ Body = "" }) => Body);
+    const left = (await drain(at.system, at.system.dead("billing"))).map(({ Body = "" }) => Body);
     expect(new Set([...saved, ...left])).toEqual(new Set(bodies));
     expect(saved.length).toBeGreaterThan(0);
   });

@@ -10,11 +10,11 @@ import { operating } from "../../src/brokers/sqs/operate/index.ts";
 import { digestOf, readFrozen, writeFrozen } from "../../src/operate/frozen.ts";
 import type { Letter } from "../../src/operate/letter.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
-import { runCommand } from "../support/run-command.ts";
+import { answerOf, runCommand } from "../support/run-command.ts";
 import { region } from "../support/sqs/clients.ts";
 import { attributes, textsOf } from "../support/sqs/deployed-system.ts";
 import { type Fate, startRecordingProxy } from "../support/sqs/recording-proxy.ts";
-import { ask, bodiesOf, drain, fill, stage } from "../support/sqs/dead-stage.ts";
+import { ask, bodiesOf, connected, drain, fill, stage } from "../support/sqs/dead-stage.ts";
 import { gapOf } from "../support/sqs/known-gaps.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 
@@ -29,11 +29,10 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
     const consumer = system.drive("billing", ({ body }) => (body === "a" ? "permanent" : "transient"));
     await consumer.pollUntil(async () => (await lab.count(system.dead("billing"))) === 2);
     await fill(system, 30);
-    const groups = await ask(system, "groups");
-    const found = JSON.parse(groups.out) as { readonly groups: readonly { readonly count: number }[] };
-    expect([groups.code, found.groups.map(({ count }) => count).toSorted()]).toEqual([0, [1, 1, 15, 15]]);
+    const { code, groups } = await ask<{ groups: readonly { readonly count: number }[] }>(system, "groups");
+    expect([code, groups.map(({ count }) => count).toSorted()]).toEqual([0, [1, 1, 15, 15]]);
     const listed = await ask(system, "list", "--reason", "EVEN", "--limit", "100");
-    expect((JSON.parse(listed.out) as { readonly letters: readonly unknown[] }).letters).toHaveLength(15);
+    expect(listed["letters"]).toHaveLength(15);
     const file = join(tmpdir(), `${randomUUID()}.ndjson`);
     onTestFinished(() => rmSync(file, { force: true }));
     expect((await ask(system, "export", "--output", file)).code).toBe(0);
@@ -58,22 +57,17 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
     const system = await stage(emulator);
     const bodies = await fill(system, 60);
     const even = bodies.filter((body) => Number(body) % 2 === 0);
-    const plan = await ask(system, "plan", "--reason", "EVEN");
-    expect(JSON.parse(plan.out)).toMatchObject({
+    expect(await ask(system, "plan", "--reason", "EVEN")).toMatchObject({
       frozen: 60,
       letters: 30,
       targets: [{ queue: system.work("billing").name, letters: 30, consumers: "unknown" }],
       stay: { "not chosen": 30 },
     });
-    expect([(await ask(system, "redrive", "--reason", "EVEN", "--confirm", "29")).out]).toEqual([
-      expect.stringContaining("RD811"),
-    ]);
+    const refused = await ask(system, "redrive", "--reason", "EVEN", "--confirm", "29");
+    expect(refused).toMatchObject({ code: 1, diagnostics: [{ code: "RD811" }] });
     expect(await system.lab.count(system.work("billing"))).toBe(0);
     const said = await ask(system, "redrive", "--reason", "EVEN", "--confirm", "30", "--wait", "1ms");
-    expect([said.code, JSON.parse(said.out)]).toMatchObject([
-      0,
-      { sent: 30, diedAgain: 0, mayBeDoubled: 0, stopped: null },
-    ]);
+    expect(said).toMatchObject({ code: 0, sent: 30, diedAgain: 0, mayBeDoubled: 0, stopped: null });
     const sent = await drain(system, system.work("billing"));
     expect(bodiesOf(sent)).toEqual(even);
     expect(await system.lab.count(system.work("audit"))).toBe(0);
@@ -97,11 +91,10 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
     const consumer = system.drive("billing", () => "transient");
     await consumer.pollUntil(async () => (await lab.count(system.dead("billing"))) === 2);
     await lab.send(system.dead("billing"), "from nowhere");
-    const { letters } = JSON.parse((await ask(system, "list")).out) as { readonly letters: readonly object[] };
-    expect(letters).toHaveLength(3);
+    expect((await ask(system, "list"))["letters"]).toHaveLength(3);
     const count = gapOf("dead-letter-names-source", emulator.name) === undefined ? 2 : 0;
     const stay = { "from another queue": 3 - count };
-    expect(JSON.parse((await ask(system, "plan")).out)).toMatchObject({ frozen: 3, letters: count, stay });
+    expect(await ask(system, "plan")).toMatchObject({ frozen: 3, letters: count, stay });
   });
 
   test("of a large queue are grouped, and half of them are sent, but no other", { timeout: 600_000 }, async () => {
@@ -109,15 +102,13 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
     // moto reads all messages of a queue for each receive, so that a look at 3,000 takes ten minutes.
     const half = emulator.name === "moto" ? 75 : 1_500;
     const bodies = await fill(system, 2 * half);
-    const { groups } = JSON.parse((await ask(system, "groups")).out) as {
-      readonly groups: readonly { readonly reason: string; readonly count: number }[];
-    };
+    const { groups } = await ask<{ groups: readonly { reason: string; count: number }[] }>(system, "groups");
     expect(groups.map(({ reason, count }) => [reason, count]).toSorted()).toEqual([
       ["EVEN", half],
       ["ODD", half],
     ]);
     const said = await ask(system, "redrive", "--reason", "EVEN", "--confirm", String(half), "--wait", "0s");
-    expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: half, mayBeDoubled: 0, stopped: null }]);
+    expect(said).toMatchObject({ code: 0, sent: half, mayBeDoubled: 0, stopped: null });
     const isEven = (body: string): boolean => Number(body) % 2 === 0;
     expect(bodiesOf(await drain(system, system.work("billing")))).toEqual(bodies.filter(isEven));
     expect(bodiesOf(await drain(system, system.dead("billing")))).toEqual(bodies.filter((body) => !isEven(body)));
@@ -130,15 +121,14 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
     let isOver = false;
     const running = ask(system, "redrive", "--confirm", "20", "--wait", "10s").finally(() => (isOver = true));
     await consumer.pollUntil(() => isOver, 60_000);
-    expect(JSON.parse((await running).out)).toMatchObject({
+    expect(await running).toMatchObject({
       sent: 1,
       diedAgain: 1,
       stopped: expect.stringMatching(/^1 of 1 letters have died again, 1 of them of the group [\da-f]{8}: ./),
     });
     expect(await system.lab.count(system.dead("billing"))).toBe(20);
 
-    const letters = await operating.connect({ url: emulator.endpoint, managementUrl: undefined, place: region });
-    onTestFinished(letters.close);
+    const letters = await connected(emulator.endpoint);
     const digests: bigint[] = [];
     await letters.look(system.dead("billing").name, (letter) => {
       digests.push(digestOf(operating.identityOf(letter)));
@@ -161,18 +151,20 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
     await lab.send(system.dead("billing"), "4", { MessageAttributes: attributes(full) });
     const { dead, work } = system;
     const file = "--failed-in";
-    expect(JSON.parse((await ask(system, "plan", file, work("billing").name)).out)).toMatchObject({ letters: 3 });
-    expect(JSON.parse((await ask(system, "plan")).out)).toMatchObject({ stay: { "ten attributes of its own": 1 } });
+    expect(await ask(system, "plan", file, work("billing").name)).toMatchObject({ letters: 3 });
+    expect(await ask(system, "plan")).toMatchObject({ stay: { "ten attributes of its own": 1 } });
     await lab.sqs.send(new DeleteQueueCommand({ QueueUrl: work("billing").url }));
-    expect(JSON.parse((await ask(system, "plan")).out)).toMatchObject({ letters: 0, stay: { "queue gone": 3 } });
+    expect(await ask(system, "plan")).toMatchObject({ letters: 0, stay: { "queue gone": 3 } });
     expect(await lab.count(dead("billing"))).toBe(4);
     const policy = JSON.stringify({ deadLetterTargetArn: dead("audit").arn, maxReceiveCount: 2 });
     const moving = await lab.createQueue({ RedrivePolicy: policy });
     const words = ["--queue", moving.name, "--target", `sqs@${region}`, "--url", emulator.endpoint, "--json"];
-    const refused = await runCommand(["dead", "groups", ...words]);
-    expect([refused.code, refused.out]).toEqual([1, expect.stringContaining("RD841")]);
-    const missing = await runCommand(["dead", "groups", ...words.with(1, "nowhere")]);
-    expect([missing.code, missing.out]).toEqual([1, expect.stringContaining("RD805")]);
+    expect(await answerOf(runCommand(["dead", "groups", ...words]))).toMatchObject({
+      code: 1,
+      diagnostics: [{ code: "RD841" }],
+    });
+    const missing = await answerOf(runCommand(["dead", "groups", ...words.with(1, "nowhere")]));
+    expect(missing).toMatchObject({ code: 1, diagnostics: [{ code: "RD805" }] });
   });
 
   test.for(["none", "per-key"])(
@@ -186,8 +178,7 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
       const redriven = async (operation: string, fates: readonly Fate[]): Promise<object> => {
         const left = [...fates];
         proxy.decide((call) => (call.operation === operation ? (left.shift() ?? "pass") : "pass"));
-        const letters = await operating.connect({ url: proxy.endpoint, managementUrl: undefined, place: region });
-        onTestFinished(letters.close);
+        const letters = await connected(proxy.endpoint);
         await letters.look(dead.name, () => true);
         const decide = () => ({ queue: work.name, history: "[]" });
         return letters.move(dead.name, { most: 1, perSecond: 100, decide });
@@ -214,8 +205,7 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
     const bodies = await fill(system, 25);
     const proxy = await startRecordingProxy(emulator.endpoint);
     onTestFinished(proxy.close);
-    const letters = await operating.connect({ url: proxy.endpoint, managementUrl: undefined, place: region });
-    onTestFinished(letters.close);
+    const letters = await connected(proxy.endpoint);
     await letters.look(dead.name, () => true);
     const fates: Fate[] = ["pass", "cut-answer"];
     proxy.decide(({ operation }) => (operation === "ReceiveMessage" ? (fates.shift() ?? "pass") : "pass"));
@@ -238,10 +228,10 @@ describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emu
     const bodies = await fill(system, 15);
     const sent: string[] = [];
     for (let round = 0; sent.length < bodies.length && round < 30; round++) {
-      const { letters } = JSON.parse((await ask(system, "plan")).out) as { readonly letters: number };
+      const { letters } = await ask<{ readonly letters: number }>(system, "plan");
       expect(letters).toBeGreaterThan(0);
       const said = await ask(system, "redrive", "--confirm", String(letters), "--wait", "0s");
-      expect(said.code, said.out).toBe(0);
+      expect(said.code, said.text).toBe(0);
       for (const { Body = "" } of await drain(system, system.work("billing"))) sent.push(Body);
     }
     for (const group of [0, 1, 2]) {

@@ -2,9 +2,11 @@ import { randomUUID } from "node:crypto";
 import { type MessageAttributeValue, SendMessageBatchCommand } from "@aws-sdk/client-sqs";
 import { beforeAll, onTestFinished } from "vitest";
 
+import { operating } from "../../../src/brokers/sqs/operate/index.ts";
+import type { DeadLetters } from "../../../src/operate/port.ts";
 import { type Child, start } from "../dead-journal.ts";
 import { until } from "../deployed-system.ts";
-import { runCommand, type Said } from "../run-command.ts";
+import { type Answer, answerOf, runCommand } from "../run-command.ts";
 import { region } from "./clients.ts";
 import { attributes, deploy, type DeployedSystem } from "./deployed-system.ts";
 import type { Queue } from "./lab.ts";
@@ -64,8 +66,18 @@ export function wordsFor({ lab, dead }: DeployedSystem, command: string): string
   return ["dead", command, ...place, "--json"];
 }
 
-export const ask = async (system: DeployedSystem, command: string, ...words: readonly string[]): Promise<Said> =>
-  runCommand([...wordsFor(system, command), ...words]);
+export const ask = async <Fields = Record<string, unknown>>(
+  system: DeployedSystem,
+  command: string,
+  ...words: readonly string[]
+): Promise<Answer<Fields>> => answerOf(runCommand([...wordsFor(system, command), ...words]));
+
+/** The dead letters, as an operator without commands has them. */
+export async function connected(url: string): Promise<DeadLetters> {
+  const letters = await operating.connect({ url, managementUrl: undefined, place: region });
+  onTestFinished(letters.close);
+  return letters;
+}
 
 /** A redrive in a process of its own, once it has sent its first letter. */
 export async function underway(system: DeployedSystem, ...words: readonly string[]): Promise<Child> {
