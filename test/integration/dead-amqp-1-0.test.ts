@@ -3,12 +3,12 @@ import rhea from "rhea";
 import { describe, expect, test } from "vitest";
 
 import type { RedrivePlan } from "../../src/operate/plan.ts";
-import { answerOf, byDeclaration, byQueue } from "../support/dead-command.ts";
+import { ask, askDeclared, byDeclaration } from "../support/dead-command.ts";
 import { ownJournal } from "../support/dead-journal.ts";
 import { deadQueue, shop, stage, workQueue } from "../support/dead-stage.ts";
 import { until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
-import { runCommand } from "../support/run-command.ts";
+import { answerOf, runCommand } from "../support/run-command.ts";
 import { connectByAmqp10 } from "../support/connect-amqp-1-0.ts";
 
 // Letters that AMQP 1.0 publishers sent, with every section.
@@ -104,11 +104,11 @@ describe.for(speakAmqp10)("on RabbitMQ $version", { timeout: 300_000 }, (broker)
     const system = await stage(broker);
     const bytes = { application_properties: { bytes: types.wrap_binary(Buffer.from([255])) }, body: data };
     await sendByAmqp10(system.url, deadQueue, [...Object.values(told), bytes]);
-    const plan = answerOf<RedrivePlan>(await runCommand(byDeclaration(broker, system, "plan", shop)));
+    const plan = await askDeclared<RedrivePlan>(system, "plan");
     expect([plan.letters, plan.stay]).toEqual([0, { "by AMQP 1.0": Object.keys(told).length, "not whole": 1 }]);
-    const redrive = [...byDeclaration(broker, system, "redrive", shop), "--wait=0s", "--confirm=4"];
+    const redrive = byDeclaration(system, "redrive", "--wait=0s", "--confirm=4");
     expect((await runCommand(redrive)).code).toBe(1);
-    expect((await system.channel.checkQueue(deadQueue)).messageCount).toBe(4);
+    expect(await system.count(deadQueue)).toBe(4);
   });
 
   test("a consumer by AMQP 0-9-1 sees the same again in the others", async () => {
@@ -116,16 +116,15 @@ describe.for(speakAmqp10)("on RabbitMQ $version", { timeout: 300_000 }, (broker)
     const { channel } = system;
     const count = Object.keys(untold).length;
     const arrived = async (queue: string): Promise<void> =>
-      until(60_000, async () => (await channel.checkQueue(queue)).messageCount === count);
+      until(60_000, async () => (await system.count(queue)) === count);
     await sendByAmqp10(system.url, workQueue, Object.values(untold));
     await arrived(workQueue);
     const originals: GetMessage[] = [];
     for (let got = await channel.get(workQueue); got !== false; got = await channel.get(workQueue)) originals.push(got);
     for (const original of originals) channel.nack(original, false, false);
     await arrived(deadQueue);
-    const redrive = [...byDeclaration(broker, system, "redrive", shop), "--wait=0s", `--confirm=${count}`];
-    const said = await runCommand(redrive);
-    expect([said.code, answerOf(said)]).toMatchObject([0, { sent: count }]);
+    const redrive = byDeclaration(system, "redrive", "--wait=0s", `--confirm=${count}`);
+    expect(await answerOf(runCommand(redrive))).toMatchObject({ code: 0, sent: count });
     await arrived(workQueue);
     const copies = await system.drain(workQueue);
     for (const [index, name] of Object.keys(untold).entries())
@@ -144,14 +143,11 @@ test.for(brokers().filter(({ version }) => version === "4.3"))(
     const system = await stage(broker, declaration, "deferred");
     await sendByAmqp10(system.url, deadQueue, [untold["one data section"] ?? {}]);
     for (const [command, ...words] of [["plan"], ["redrive"], ["redrive", "--confirm=1"]]) {
-      const said = await runCommand([
-        ...byDeclaration(broker, system, command ?? "", declaration, "deferred"),
-        ...words,
-      ]);
-      expect([said.code, said.out]).toEqual([2, expect.stringContaining("this consumer speaks AMQP 1.0")]);
+      const usage = expect.stringContaining("this consumer speaks AMQP 1.0") as string;
+      expect(await askDeclared(system, command ?? "", ...words)).toMatchObject({ code: 2, usage });
     }
-    expect((await runCommand(byQueue(broker, system, "list"))).code).toBe(0);
-    expect((await system.channel.checkQueue(deadQueue)).messageCount).toBe(1);
+    expect((await ask(system, "list")).code).toBe(0);
+    expect(await system.count(deadQueue)).toBe(1);
   },
 );
 

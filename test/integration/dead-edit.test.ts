@@ -1,9 +1,6 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 
@@ -13,7 +10,9 @@ import { deadQueue, fill, idsOf, stage, workQueue } from "../support/dead-stage.
 import { type DeployedSystem, until } from "../support/deployed-system.ts";
 import { killAfter } from "../support/killed-command.ts";
 import { type Broker, brokers } from "../support/live.ts";
-import { runCommand } from "../support/run-command.ts";
+import { answerOf, runCommand, runSeparately } from "../support/run-command.ts";
+import { byQueue } from "../support/dead-command.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 ownJournal();
 
@@ -24,17 +23,12 @@ export const schema = z.object({ id: z.string(), zip: z.string().length(5) });
 export default ({ body, headers, facts }) =>
   facts.reason === "ODD" ? null : { body: { ...body, zip: "00123" }, headers: { ...headers, tenant: "b" } };`;
 
-function folderOf(): string {
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-edit-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+const folderOf = (): string => temporaryFolder("edit", onTestFinished);
 
-function wordsFor(broker: Broker, { url }: DeployedSystem, text: string): string[] {
+function wordsFor(system: DeployedSystem, text: string): string[] {
   const module = join(folderOf(), "edit.ts");
   writeFileSync(module, text);
-  const place = ["--queue", deadQueue, "--url", url, "--management-url", broker.managementUrl, "--json"];
-  return ["dead", "edit", ...place, "--with", module, "--why", "zip codes"];
+  return byQueue(system, "edit", "--with", module, "--why", "zip codes");
 }
 
 function savedIn(file: string): string[] {
@@ -49,14 +43,14 @@ describe.for(brokers())("an edit on RabbitMQ $version", { timeout: 300_000 }, (b
     const ids = await fill(system, deadQueue, 200);
     const even = ids.filter((_, index) => index % 2 === 1);
     const backup = join(folderOf(), "backup");
-    const words = [...wordsFor(broker, system, good), "--by", "ann"];
-    const plan = JSON.parse((await runCommand(words)).out) as { readonly sample: readonly object[] };
+    const words = [...wordsFor(system, good), "--by", "ann"];
+    const plan = await answerOf<{ sample: readonly object[] }>(runCommand(words));
     expect(plan).toMatchObject({ letters: 100, stay: { "not chosen": 100 } });
     const differences = ['body.zip: nothing → "00123"', 'headers.tenant: "acme" → "b"'];
     expect([plan.sample.length, plan.sample[0]]).toEqual([5, { id: "m2", differences }]);
     expect((await runCommand([...words, "--confirm", "100"])).code).toBe(2);
-    const said = await runCommand([...words, "--confirm", "100", "--backup", backup]);
-    expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { done: 100, mayBeDoubled: 0, stopped: null }]);
+    const said = await answerOf(runCommand([...words, "--confirm", "100", "--backup", backup]));
+    expect(said).toMatchObject({ code: 0, done: 100, mayBeDoubled: 0, stopped: null });
     expect(savedIn(backup)).toEqual(even);
     const sent = await system.drain(workQueue);
     expect(sent.map(({ content }) => String(content))).toEqual(even.map((id) => `{"id":"${id}","zip":"00123"}`));
@@ -80,14 +74,14 @@ describe.for(brokers())("an edit on RabbitMQ $version", { timeout: 300_000 }, (b
       [thrown, /m7: Error: no zip/],
       [invalid, /m8: the schema refuses the body: zip/],
     ] as const) {
-      const said = await runCommand([...wordsFor(broker, system, text), "--confirm", "20", "--backup", backup]);
-      expect([said.code, said.out]).toEqual([1, expect.stringMatching(letter)]);
-      expect(said.out).toContain("RD814");
+      const said = await answerOf(runCommand([...wordsFor(system, text), "--confirm", "20", "--backup", backup]));
+      expect([said.code, said.text]).toEqual([1, expect.stringMatching(letter)]);
+      expect(said).toMatchObject({ diagnostics: [{ code: "RD814" }] });
     }
-    const none = await runCommand(wordsFor(broker, system, "export const edit = 1;"));
-    expect([none.code, none.out]).toEqual([2, expect.stringContaining("no function")]);
+    const none = await answerOf(runCommand(wordsFor(system, "export const edit = 1;")));
+    expect(none).toMatchObject({ code: 2, usage: expect.stringContaining("no function") });
     expect(existsSync(backup)).toBe(false);
-    expect((await system.channel.checkQueue(deadQueue)).messageCount).toBe(20);
+    expect(await system.count(deadQueue)).toBe(20);
   });
 
   test("killed between the backup and the send loses no letter", { timeout: 600_000 }, async () => {
@@ -95,15 +89,14 @@ describe.for(brokers())("an edit on RabbitMQ $version", { timeout: 300_000 }, (b
     const ids = await fill(system, deadQueue, 2_000);
     const saved = new Set<string>();
     for (let kill = 0; kill < 2; kill++) {
-      const all = wordsFor(broker, system, good.replace('"ODD"', '"NONE"'));
-      const { letters } = JSON.parse((await runCommand(all)).out) as { readonly letters: number };
+      const all = wordsFor(system, good.replace('"ODD"', '"NONE"'));
+      const { letters } = await answerOf<{ letters: number }>(runCommand(all));
       if (letters === 0) break;
       const backup = join(folderOf(), "backup");
       const words = [...all, "--backup", backup, "--confirm", String(letters)];
-      const count = async (): Promise<number> => (await system.channel.checkQueue(workQueue)).messageCount;
-      const before = await count();
+      const before = await system.count(workQueue);
       const isSaved = (): boolean => existsSync(backup) && statSync(backup).size > 500;
-      await killAfter(words, async () => (kill % 2 === 0 ? isSaved() : (await count()) > before));
+      await killAfter(words, async () => (kill % 2 === 0 ? isSaved() : (await system.count(workQueue)) > before));
       await until(60_000, async () => (await system.letters.look(deadQueue, () => true)).consumers === 0);
       for (const id of savedIn(backup)) saved.add(id);
     }
@@ -129,11 +122,7 @@ test("a function that never ends is named with its letter, and nothing moves", {
   const system = await stage(broker);
   await fill(system, deadQueue, 3);
   const endless = 'export default ({ facts }) => { while (facts.messageId === "m2"); return {}; };';
-  const main = join(resolve(import.meta.dirname, "../.."), "src/cli/main.ts");
-  const child = spawn(process.execPath, [main, ...wordsFor(broker, system, endless)], { stdio: "pipe" });
-  let out = "";
-  child.stdout.on("data", (text: Buffer) => (out += String(text)));
-  const [code] = (await once(child, "close")) as [number];
+  const { code, out } = await runSeparately(wordsFor(system, endless));
   expect([code, out]).toEqual([2, expect.stringMatching(/RD814.*m2/s)]);
-  await until(60_000, async () => (await system.channel.checkQueue(deadQueue)).messageCount === 3);
+  await until(60_000, async () => (await system.count(deadQueue)) === 3);
 });

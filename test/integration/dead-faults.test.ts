@@ -9,12 +9,11 @@ import { startCluster } from "../support/broker-cluster.ts";
 import { startBroker, waitUntilReady } from "../support/broker-containers.ts";
 import { type BrokerVersion, docker } from "../support/broker-images.ts";
 import { faults } from "../support/consume/faults.ts";
-import { byQueue } from "../support/dead-command.ts";
+import { ask } from "../support/dead-command.ts";
 import { ownJournal } from "../support/dead-journal.ts";
 import { deadQueue, fill, shop, workQueue } from "../support/dead-stage.ts";
 import { type DeployedSystem, deploy, until } from "../support/deployed-system.ts";
 import { type Broker, brokers } from "../support/live.ts";
-import { runCommand } from "../support/run-command.ts";
 
 // A redrive meets faults of the broker: it loses nothing, and the doubled are counted.
 
@@ -29,11 +28,8 @@ const own = brokers().flatMap(({ version, containerId }) =>
 /** Writes recent changes to disk. A broker that is killed before has lost the queues. */
 const syncTables = ["rabbitmqctl", "eval", "catch mnesia:sync_log(), [catch dets:sync(Table) || Table <- dets:all()]."];
 
-const ask = async (broker: Broker, system: DeployedSystem, command: string, ...words: readonly string[]) =>
-  runCommand(byQueue(broker, system, command, "--wait=0s", ...words));
-
 /** The letters of the dead queue. They stay there. */
-async function deadIn(broker: Broker, { url }: DeployedSystem): Promise<readonly string[]> {
+async function deadIn({ broker, url }: DeployedSystem): Promise<readonly string[]> {
   const ids: string[] = [];
   const dead = await operating.connect({ url, managementUrl: broker.managementUrl, place: null });
   try {
@@ -65,23 +61,22 @@ async function judge(broker: Broker, fault: () => Promise<unknown>): Promise<voi
   const { url } = system;
   const ids = await fill(system, deadQueue, letters);
   await system.disconnect();
-  const confirm = String((JSON.parse((await ask(broker, system, "plan")).out) as RedrivePlan).letters);
-  const running = ask(broker, system, "redrive", "--rate", "40", "--confirm", confirm);
+  const { letters: confirm } = await ask<RedrivePlan>(system, "plan");
+  const running = ask<RedriveResult>(system, "redrive", "--wait=0s", "--rate=40", `--confirm=${confirm}`);
   await until(60_000, async () => (await countIn(url, workQueue)) > 50);
   await fault();
-  const said = await running;
-  const result = JSON.parse(said.out) as RedriveResult;
+  const result = await running;
   // The broker puts letters of a lost connection back after a while.
   const found = async (): Promise<number> => (await countIn(url, workQueue)) + (await countIn(url, deadQueue));
   await until(120_000, async () => (await found()) >= letters);
-  expect((await found()) - letters, said.out).toBeLessThanOrEqual(result.mayBeDoubled);
+  expect((await found()) - letters, result.text).toBeLessThanOrEqual(result.mayBeDoubled);
   expect(result.mayBeDoubled).toBeLessThanOrEqual(11 * windowLetters);
-  const left = await deadIn(broker, system);
+  const left = await deadIn(system);
   expect(left).toEqual(ids.filter((id) => left.includes(id)));
   // The next redrive sends the letters that are left.
   if (left.length > 0) {
-    const again = await ask(broker, system, "redrive", "--confirm", String(left.length));
-    expect([again.code, JSON.parse(again.out)]).toMatchObject([0, { sent: left.length, stopped: null }]);
+    const again = await ask(system, "redrive", "--wait=0s", `--confirm=${left.length}`);
+    expect(again).toMatchObject({ code: 0, sent: left.length, stopped: null });
   }
   const sent = await onChannel(url, async (channel) => {
     const all: string[] = [];

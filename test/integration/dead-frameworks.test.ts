@@ -2,12 +2,11 @@ import { describe, expect, test } from "vitest";
 
 import type { LetterFacts } from "../../src/operate/facts.ts";
 import type { Group } from "../../src/operate/groups.ts";
-import { answerOf, byDeclaration, byQueue } from "../support/dead-command.ts";
+import { ask, askDeclared } from "../support/dead-command.ts";
 import { ownJournal } from "../support/dead-journal.ts";
-import { deadQueue, shop, stage, workQueue } from "../support/dead-stage.ts";
+import { deadQueue, stage, workQueue } from "../support/dead-stage.ts";
 import { until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
-import { runCommand } from "../support/run-command.ts";
 
 // Letters as the libraries of others write them.
 
@@ -84,13 +83,8 @@ describe.for(brokers())("on RabbitMQ $version", { timeout: 300_000 }, (broker) =
         return message !== false;
       });
     }
-    await until(60_000, async () => (await channel.checkQueue(deadQueue)).messageCount === all.length);
-    const ask = async <Answer>(words: readonly string[]): Promise<Answer> => {
-      const said = await runCommand(words);
-      expect(said.code, said.out).toBe(0);
-      return answerOf<Answer>(said);
-    };
-    const { letters } = await ask<{ readonly letters: readonly LetterFacts[] }>(byQueue(broker, system, "list"));
+    await until(60_000, async () => (await system.count(deadQueue)) === all.length);
+    const { letters } = await ask<{ readonly letters: readonly LetterFacts[] }>(system, "list");
     const of = (id: string): LetterFacts | undefined => letters.find(({ messageId }) => messageId === id);
     expect(of("s1")).toMatchObject({ error: "no address for order 17", type: "shop.OrderPlaced", queue: null });
     expect(of("t1")).toMatchObject({
@@ -101,7 +95,7 @@ describe.for(brokers())("on RabbitMQ $version", { timeout: 300_000 }, (broker) =
     const died = { queue: workQueue, diedAt: expect.any(String) as string };
     expect(of("c1")).toMatchObject({ ...died, type: "shop.tasks.bill", correlationId: "c1" });
     expect(of("p1")).toMatchObject({ ...died, error: null, type: null, reason: of("c1")?.reason });
-    const { groups } = await ask<{ readonly groups: readonly Group[] }>(byQueue(broker, system, "groups"));
+    const { groups } = await ask<{ readonly groups: readonly Group[] }>(system, "groups");
     expect(groups.map(({ error, type }) => [error, type]).toSorted()).toEqual([
       [null, null],
       [null, "shop.tasks.bill"],
@@ -109,14 +103,15 @@ describe.for(brokers())("on RabbitMQ $version", { timeout: 300_000 }, (broker) =
       ["no address for order #", "shop.OrderPlaced"],
     ]);
     // Without a declaration, nobody knows where those belong that name no queue.
-    expect(await ask(byQueue(broker, system, "plan"))).toMatchObject({
+    expect(await ask(system, "plan")).toMatchObject({
+      code: 0,
       letters: 2,
       targets: [{ queue: workQueue, letters: 2 }],
       stay: { "from another queue": 2 },
     });
 
-    const redrive = [...byDeclaration(broker, system, "redrive", shop), "--wait=0s", "--confirm=4"];
-    expect(await ask(redrive)).toMatchObject({ sent: 4, stopped: null });
+    const redriven = await askDeclared(system, "redrive", "--wait=0s", "--confirm=4");
+    expect(redriven).toMatchObject({ code: 0, sent: 4, stopped: null });
     const copies = await system.drain(workQueue);
     for (const { id, needed, properties = {}, anew = {} } of all) {
       const copy = copies.find(({ properties: { messageId } }) => messageId === id);

@@ -4,21 +4,17 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
-import type { RedriveResult } from "../../src/operate/redrive.ts";
+import type { RedriveEnd } from "../../src/dead-letters/index.ts";
 import { type Child, ownJournal, seeded, start, statusOf } from "../support/dead-journal.ts";
 import { deadQueue, fill, idsOf, stage, workQueue } from "../support/dead-stage.ts";
-import { type DeployedSystem, until } from "../support/deployed-system.ts";
+import { until } from "../support/deployed-system.ts";
 import { drive } from "../support/drive.ts";
-import { type Broker, brokers } from "../support/live.ts";
-import { runCommand } from "../support/run-command.ts";
+import { brokers } from "../support/live.ts";
+import { ask, at, byQueue } from "../support/dead-command.ts";
+import { answerOf, runCommand } from "../support/run-command.ts";
 
 /** The most letters that one killed process may double. */
 const windowLetters = 100;
-
-function wordsFor(broker: Broker, { url }: DeployedSystem, command: string, ...more: readonly string[]): string[] {
-  const place = ["--queue", deadQueue, "--url", url, "--management-url", broker.managementUrl, "--json"];
-  return ["dead", command, ...place, ...more];
-}
 
 ownJournal();
 
@@ -35,7 +31,7 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
       const half = count / 2;
       const rate = random() < 0.5 ? [] : ["--rate", String(100 + Math.floor(random() * 300))];
       const words = ["--reason", "EVEN", "--confirm", String(half), "--wait", random() < 0.5 ? "0s" : "50ms"];
-      let child: Child = start(wordsFor(broker, system, "redrive", ...words, ...rate));
+      let child: Child = start(byQueue(system, "redrive", ...words, ...rate));
       const id = await child.id();
       let kills = 0;
       const later: string[] = [];
@@ -69,37 +65,34 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
   test("ends when another process pauses or cancels it, and has no second one beside it", async () => {
     const system = await stage(broker);
     const all = await fill(system, deadQueue, 900);
-    const countIn = async (queue: string): Promise<number> => (await system.channel.checkQueue(queue)).messageCount;
-    const ask = async (...words: readonly string[]) => runCommand(["dead", ...words, "--json"]);
+    const commanded = async (...words: readonly string[]) => answerOf(runCommand(["dead", ...words, "--json"]));
     // It would take five minutes.
     const words = ["--confirm", "900", "--rate", "3", "--wait", "0s"];
-    const first = start(wordsFor(broker, system, "redrive", ...words, "--why", "after the deployment"));
+    const first = start(byQueue(system, "redrive", ...words, "--why", "after the deployment"));
     const id = String(await first.id());
-    await until(60_000, async () => (await countIn(workQueue)) > 3);
+    await until(60_000, async () => (await system.count(workQueue)) > 3);
 
-    const { who, at } = await statusOf(id);
-    const second = await runCommand(wordsFor(broker, system, "redrive", ...words));
-    expect([second.code, second.out]).toEqual([1, expect.stringMatching(/RD816/)]);
-    expect(second.out).toContain(`${id}, by ${who} since ${at}`);
+    const { who, at: since } = await statusOf(id);
+    const second = await ask(system, "redrive", ...words);
+    expect(second).toMatchObject({ code: 1, diagnostics: [{ code: "RD816" }] });
+    expect(second.text).toContain(`${id}, by ${who} since ${since}`);
     // Another machine has another journal. There the broker says it.
     const elsewhere = { REDELIVER_JOURNAL: join(mkdtempSync(join(tmpdir(), "redeliver-")), "journal") };
-    const third = await start(wordsFor(broker, system, "redrive", ...words), elsewhere).ended;
+    const third = await start(byQueue(system, "redrive", ...words), elsewhere).ended;
     expect([third.code, third.out]).toEqual([1, expect.stringContaining(`is already running, by ${who} since`)]);
 
-    const paused = await ask("pause", id);
-    expect([paused.code, JSON.parse(paused.out)]).toMatchObject([0, { state: "paused" }]);
-    const { sent } = JSON.parse((await first.ended).out) as RedriveResult;
-    expect(await first.ended).toMatchObject({ code: 3, out: expect.stringContaining('"state": "paused"') });
-    expect([await countIn(workQueue), await countIn(deadQueue)]).toEqual([sent, 900 - sent]);
-    expect((await ask("pause", id)).code).toBe(2);
+    expect(await commanded("pause", id)).toMatchObject({ code: 0, state: "paused" });
+    const { code, state, sent } = await answerOf<RedriveEnd>(first.ended);
+    expect([code, state]).toEqual([3, "paused"]);
+    expect([await system.count(workQueue), await system.count(deadQueue)]).toEqual([sent, 900 - sent]);
+    expect((await commanded("pause", id)).code).toBe(2);
 
-    const hosts = ["--url", system.url, "--management-url", broker.managementUrl];
-    const resumed = start(["dead", "resume", id, ...hosts, "--json"]);
-    await until(60_000, async () => (await countIn(workQueue)) > sent + 3);
-    expect(JSON.parse((await ask("cancel", id)).out)).toMatchObject({ state: "cancelled" });
-    expect(JSON.parse((await resumed.ended).out)).toMatchObject({ state: "cancelled", mayBeDoubled: 0 });
-    const over = await ask("resume", id, ...hosts);
-    expect([over.code, over.out]).toEqual([2, expect.stringContaining("is cancelled")]);
+    const resumed = start(["dead", "resume", id, ...at(system)]);
+    await until(60_000, async () => (await system.count(workQueue)) > sent + 3);
+    expect(await commanded("cancel", id)).toMatchObject({ state: "cancelled" });
+    expect(await answerOf(resumed.ended)).toMatchObject({ state: "cancelled", mayBeDoubled: 0 });
+    const over = await commanded("resume", id, ...at(system));
+    expect(over).toMatchObject({ code: 2, usage: expect.stringContaining("is cancelled") });
 
     const gone = idsOf(await system.drain(workQueue));
     expect(gone).toEqual(all.slice(0, gone.length));
@@ -107,7 +100,7 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
     expect(await statusOf(id)).toMatchObject({ state: "cancelled", sent: gone.length, why: "after the deployment" });
     const { events } = await statusOf(id);
     expect(events.map(({ what }) => what)).toEqual(expect.arrayContaining(["asks to pause", "asks to cancel"]));
-    expect((await ask("status")).out).not.toContain("guest");
+    expect((await runCommand(["dead", "status", "--json"])).out).not.toContain("guest");
   });
 
   test("does not send a letter again that has died again by it, also after a kill", async () => {
@@ -117,13 +110,12 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
     const decide = ({ id }: { readonly id: string }) => (id === "m1" ? "permanent" : "success");
     const consumer = await drive({ url: system.url, contract, decide });
     const words = ["--confirm", "30", "--rate", "5", "--wait", "5s", "--stop-above", "100"];
-    const child = start(wordsFor(broker, system, "redrive", ...words));
+    const child = start(byQueue(system, "redrive", ...words));
     const id = String(await child.id());
     await until(60_000, () => consumer.seen.length > 3);
     await child.kill();
-    const hosts = ["--url", system.url, "--management-url", broker.managementUrl];
-    const resumed = await runCommand(["dead", "resume", id, ...hosts, "--json"]);
-    expect([resumed.code, JSON.parse(resumed.out)]).toMatchObject([0, { state: "done", sent: 30, diedAgain: 1 }]);
+    const resumed = await answerOf(runCommand(["dead", "resume", id, ...at(system)]));
+    expect(resumed).toMatchObject({ code: 0, state: "done", sent: 30, diedAgain: 1 });
     await until(60_000, () => new Set(consumer.seen.map((each) => each.id)).size === 30);
     await consumer.stop();
     expect(idsOf(await system.drain(deadQueue))).toEqual(["m1"]);

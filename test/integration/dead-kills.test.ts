@@ -37,16 +37,15 @@ async function killOften(broker: Broker, compiled: string): Promise<Judged> {
   const { channel, vhost } = system;
   const journal = await openJournal(process.env["REDELIVER_JOURNAL"] ?? "");
   const hosts = ["--url", system.url, "--management-url", broker.managementUrl, "--json"];
-  const countIn = async (queue: string): Promise<number> => (await channel.checkQueue(queue)).messageCount;
   const [all, sent, ids]: [string[], string[], Set<string>] = [[], [], new Set()];
   let goesOn: string | null = null;
   for (let kill = 0; kill < killsOfEach;) {
     if (goesOn === null) {
-      const left = await countIn(deadQueue);
+      const left = await system.count(deadQueue);
       if (left < 1_500) all.push(...(await fill(system, deadQueue, 4_000 - left, all.length + 1)));
       sent.push(...(await takeAll(system, workQueue)));
     }
-    const fresh = ["redrive", "--queue", deadQueue, "--wait", "0s", "--confirm", String(await countIn(deadQueue))];
+    const fresh = ["redrive", "--queue", deadQueue, "--wait", "0s", "--confirm", String(await system.count(deadQueue))];
     const words = goesOn === null ? fresh : ["resume", goesOn];
     const child = start(["dead", ...words, ...hosts], { NODE_COMPILE_CACHE: compiled });
     // Some die before they have said anything.
@@ -60,7 +59,8 @@ async function killOften(broker: Broker, compiled: string): Promise<Judged> {
     goesOn = last === undefined || last.state === "done" ? null : last.id;
   }
   // The broker puts letters of a lost connection back after a while.
-  const found = async (): Promise<number> => sent.length + (await countIn(workQueue)) + (await countIn(deadQueue));
+  const found = async (): Promise<number> =>
+    sent.length + (await system.count(workQueue)) + (await system.count(deadQueue));
   await until(60_000, async () => (await found()) >= all.length);
   sent.push(...(await takeAll(system, workQueue)));
   const left = await takeAll(system, deadQueue);

@@ -17,7 +17,7 @@ describe.for(brokers())("looks on RabbitMQ $version", { timeout: 300_000 }, (bro
     const ids = await fill(system, deadQueue, letters);
     let killed = 0;
     for (let tries = 0; killed < kills && tries < 3 * kills; tries++) {
-      const child = start(byQueue(broker, system, tries % 2 === 0 ? "list" : "groups"));
+      const child = start(byQueue(system, tries % 2 === 0 ? "list" : "groups"));
       const isLooking = async (): Promise<boolean> => (await channel.checkQueue(deadQueue)).consumerCount > 0;
       await until(60_000, async () => (await isLooking()) || child.isOver());
       await sleep(Math.random() * 50);

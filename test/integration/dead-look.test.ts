@@ -1,6 +1,5 @@
 import amqplib from "amqplib";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 
@@ -11,12 +10,14 @@ import type { LetterFacts } from "../../src/operate/facts.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
 import { brokers as compilers } from "../../src/index.ts";
 import { docker } from "../support/broker-images.ts";
+import { byQueue } from "../support/dead-command.ts";
 import { deadQueue, fill, idsOf, stage } from "../support/dead-stage.ts";
 import { until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { createLimitedUser, type Rights } from "../support/limited-user.ts";
 import { runCommand } from "../support/run-command.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 async function refusalOf(work: Promise<unknown>): Promise<readonly DiagnosticCode[]> {
   const cause = await work.then(
@@ -145,10 +146,9 @@ describe.for(brokers())("a look at dead letters on RabbitMQ $version", (broker) 
   test("by the command line lists, groups, shows and exports, and prints no password", async () => {
     const system = await stage(broker);
     const ids = await fill(system, "shop.billing.dead", 60);
-    const folder = mkdtempSync(join(tmpdir(), "redeliver-dead-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const where = ["--url", system.url, "--management-url", broker.managementUrl, "--queue", deadQueue];
-    const groups = await runCommand(["dead", "groups", ...where, "--json"]);
+    const asText = (command: string, ...words: readonly string[]): string[] =>
+      byQueue(system, command, ...words).filter((word) => word !== "--json");
+    const groups = await runCommand(byQueue(system, "groups"));
     expect([groups.code, groups.error]).toEqual([0, expect.not.stringContaining("error")]);
     expect(JSON.parse(groups.out)).toMatchObject({
       ready: 60,
@@ -160,13 +160,13 @@ describe.for(brokers())("a look at dead letters on RabbitMQ $version", (broker) 
       ],
       others: 0,
     });
-    const list = await runCommand(["dead", "list", ...where, "--reason", "EVEN", "--limit", "3", "--json"]);
+    const list = await runCommand(byQueue(system, "list", "--reason", "EVEN", "--limit", "3"));
     const { letters } = JSON.parse(list.out) as { readonly letters: readonly LetterFacts[] };
     expect(letters.map(({ messageId }) => messageId)).toEqual(["m2", "m4", "m6"]);
-    const show = await runCommand(["dead", "show", ...where, "--id", "m7"]);
+    const show = await runCommand(asText("show", "--id", "m7"));
     expect([show.code, show.out]).toEqual([0, expect.stringContaining('{"id":"m7"}')]);
-    const output = join(folder, "dead.ndjson");
-    const exported = await runCommand(["dead", "export", ...where, "--output", output]);
+    const output = join(temporaryFolder("dead", onTestFinished), "dead.ndjson");
+    const exported = await runCommand(asText("export", "--output", output));
     expect([exported.code, exported.error]).toEqual([0, expect.not.stringContaining("error")]);
     const reader = createExportReader();
     const read = readFileSync(output, "utf8")
@@ -174,7 +174,7 @@ describe.for(brokers())("a look at dead letters on RabbitMQ $version", (broker) 
       .split("\n")
       .flatMap((line) => reader.take(line) ?? []);
     expect([reader.problem(), read.map(({ letter }) => letter.properties["messageId"])]).toEqual([null, ids]);
-    expect((await runCommand(["dead", "export", ...where, "--output", output])).code).toBe(2);
+    expect((await runCommand(asText("export", "--output", output))).code).toBe(2);
     const words = `dead list --queue ${deadQueue} --management-url ${broker.managementUrl} --url`.split(" ");
     const wrong = await runCommand([...words, system.url.replace("guest:guest", "guest:hunter2")]);
     expect([wrong.code, wrong.error]).toEqual([1, expect.stringContaining("RD807")]);

@@ -6,9 +6,10 @@ import { ownJournal } from "../support/dead-journal.ts";
 import { deadQueue, fill, idsOf, stage, workQueue } from "../support/dead-stage.ts";
 import { type DeployedSystem, sleep, until } from "../support/deployed-system.ts";
 import { drive } from "../support/drive.ts";
-import { type Broker, brokers } from "../support/live.ts";
+import { type Answer } from "../support/run-command.ts";
+import { brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
-import { runCommand, type Said } from "../support/run-command.ts";
+import { ask } from "../support/dead-command.ts";
 
 /** The most letters that one lost connection may double. */
 const windowLetters = 100;
@@ -17,22 +18,11 @@ ownJournal();
 
 type Redriven = RedriveResult & { readonly id: string; readonly plan: RedrivePlan };
 
-function wordsFor(broker: Broker, { url }: DeployedSystem, command: string): string[] {
-  return ["dead", command, "--queue", deadQueue, "--url", url, "--management-url", broker.managementUrl, "--json"];
-}
+const planned = async (system: DeployedSystem, ...words: readonly string[]): Promise<Answer<RedrivePlan>> =>
+  ask(system, "plan", ...words);
 
-async function planned(broker: Broker, system: DeployedSystem, ...words: readonly string[]): Promise<RedrivePlan> {
-  const said = await runCommand([...wordsFor(broker, system, "plan"), ...words]);
-  expect(said.code, said.out).toBe(0);
-  return JSON.parse(said.out) as RedrivePlan;
-}
-
-async function redriven(broker: Broker, system: DeployedSystem, ...words: readonly string[]): Promise<Said> {
-  return runCommand([...wordsFor(broker, system, "redrive"), ...words]);
-}
-
-const countIn = async ({ channel }: DeployedSystem, queue: string): Promise<number> =>
-  (await channel.checkQueue(queue)).messageCount;
+const redriven = async (system: DeployedSystem, ...words: readonly string[]): Promise<Answer<Redriven>> =>
+  ask(system, "redrive", ...words);
 
 describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, (broker) => {
   test("sends the chosen half to the work queue alone, and leaves the other half in order", async () => {
@@ -40,28 +30,26 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
     // More letters stay than one channel holds.
     const ids = await fill(system, deadQueue, 2_400);
     const even = ids.filter((_, index) => index % 2 === 1);
-    const plan = await planned(broker, system, "--reason", "EVEN");
+    const plan = await planned(system, "--reason", "EVEN");
     expect(plan).toMatchObject({
+      code: 0,
       frozen: 2_400,
       letters: 1_200,
       targets: [{ queue: workQueue, letters: 1_200, consumers: 0 }],
       stay: { "not chosen": 1_200 },
       steps: [1, 10, 100, 1_000, 89],
     });
-    expect(await countIn(system, workQueue)).toBe(0);
-    const refused = await redriven(broker, system, "--reason", "EVEN", "--confirm", "1199");
-    expect([refused.code, refused.out]).toEqual([1, expect.stringContaining("RD811")]);
-    expect(await countIn(system, workQueue)).toBe(0);
+    expect(await system.count(workQueue)).toBe(0);
+    const refused = await redriven(system, "--reason", "EVEN", "--confirm", "1199");
+    expect(refused).toMatchObject({ code: 1, diagnostics: [{ code: "RD811" }] });
+    expect(await system.count(workQueue)).toBe(0);
 
-    const said = await redriven(broker, system, "--reason", "EVEN", "--confirm", "1200", "--wait", "1ms");
-    const result = JSON.parse(said.out) as Redriven;
-    expect([said.code, result]).toMatchObject([
-      0,
-      { sent: 1_200, diedAgain: 0, mayBeDoubled: 0, stopped: null, plan: { letters: 1_200 } },
-    ]);
+    const result = await redriven(system, "--reason", "EVEN", "--confirm", "1200", "--wait", "1ms");
+    const done = { code: 0, sent: 1_200, diedAgain: 0, mayBeDoubled: 0, stopped: null, plan: { letters: 1_200 } };
+    expect(result).toMatchObject(done);
     const sent = await system.drain(workQueue);
     expect(idsOf(sent)).toEqual(even);
-    expect(await countIn(system, "shop.audit")).toBe(0);
+    expect(await system.count("shop.audit")).toBe(0);
     const [first] = sent;
     // Up to 3.11 the broker writes a count of 0 by itself.
     const { "redeliver-history": history, "x-delivery-count": count = 0, ...headers } = first?.properties.headers ?? {};
@@ -86,21 +74,19 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
     const ids = await fill(system, deadQueue, 30);
     const consumer = await drive({ url: system.url, contract: system.contract("billing"), decide: () => "permanent" });
     for (let generation = 1; generation <= 2; generation++) {
-      const said = await redriven(broker, system, "--confirm", "30", "--wait", "10s");
-      expect([said.code, JSON.parse(said.out)]).toMatchObject([
-        3,
-        {
-          sent: 1,
-          diedAgain: 1,
-          stopped: expect.stringMatching(/^1 of 1 letters have died again, 1 of them of the group [\da-f]{8}: ./),
-        },
-      ]);
+      expect(await redriven(system, "--confirm", "30", "--wait", "10s")).toMatchObject({
+        code: 3,
+        sent: 1,
+        diedAgain: 1,
+        stopped: expect.stringMatching(/^1 of 1 letters have died again, 1 of them of the group [\da-f]{8}: ./),
+      });
     }
     await consumer.stop();
     // A letter that dies while the others are away comes back before or behind them. So the second may be the first again.
     const sent = new Set(consumer.seen.map(({ id }) => id));
     expect(consumer.seen).toHaveLength(2);
-    expect(await planned(broker, system, "--generations", "1")).toMatchObject({
+    expect(await planned(system, "--generations", "1")).toMatchObject({
+      code: 0,
       letters: 30 - sent.size,
       stay: { "sent too often": sent.size },
     });
@@ -114,16 +100,15 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
     const ids = await fill(system, deadQueue, 300);
     const contract = system.contract("billing");
     const consumer = await drive({ url: system.url, contract, decide: () => "success", instances: 5 });
-    const said = await redriven(broker, system, "--confirm", "300", "--wait", "200ms");
-    expect([said.code, JSON.parse(said.out)]).toMatchObject([0, { sent: 300, diedAgain: 0, stopped: null }]);
+    const said = await redriven(system, "--confirm", "300", "--wait", "200ms");
+    expect(said).toMatchObject({ code: 0, sent: 300, diedAgain: 0, stopped: null });
     await until(60_000, () => consumer.seen.length >= 300);
     expect(consumer.seen.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
     expect(new Set(consumer.seen.map(({ attempt }) => attempt))).toEqual(new Set([1]));
     await consumer.stop();
     await fill(system, deadQueue, 1);
     const { consumerTag } = await system.channel.consume(deadQueue, () => undefined);
-    const refused = await redriven(broker, system);
-    expect([refused.code, refused.out]).toEqual([1, expect.stringContaining("RD812")]);
+    expect(await redriven(system)).toMatchObject({ code: 1, diagnostics: [{ code: "RD812" }] });
     await system.channel.cancel(consumerTag);
   });
 
@@ -131,7 +116,7 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
     const system = await stage(broker);
     await fill(system, deadQueue, 20);
     await system.channel.deleteQueue(workQueue);
-    expect(await planned(broker, system)).toMatchObject({ letters: 0, stay: { "queue gone": 20 } });
+    expect(await planned(system)).toMatchObject({ code: 0, letters: 0, stay: { "queue gone": 20 } });
   });
 
   test("survives lost connections: nothing is lost, and the doubled are counted", async () => {
@@ -145,14 +130,14 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
     // The test's own two.
     await until(60_000, async () => (await connectionsHere()).length === 2);
     const own = new Set(await connectionsHere());
-    const running = redriven(broker, system, "--confirm", "400", "--rate", "40", "--wait", "1ms");
+    const running = redriven(system, "--confirm", "400", "--rate", "40", "--wait", "1ms");
     let isOver = false;
     void running.finally(() => {
       isOver = true;
     });
     let cuts = 0;
     while (cuts < 4 && !isOver) {
-      if ((await countIn(system, workQueue)) > 80 * cuts)
+      if ((await system.count(workQueue)) > 80 * cuts)
         for (const name of await connectionsHere()) {
           if (own.has(name)) continue;
           const path = `connections/${encodeURIComponent(name)}`;
@@ -163,8 +148,7 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
         }
       await sleep(200);
     }
-    const said = await running;
-    const result = JSON.parse(said.out) as Redriven;
+    const result = await running;
     const sent = idsOf(await system.drain(workQueue));
     const left = idsOf(await system.drain(deadQueue));
     expect(new Set([...sent, ...left])).toEqual(new Set(ids));

@@ -3,12 +3,12 @@ import { describe, expect, test } from "vitest";
 import type { Groups } from "../../src/operate/groups.ts";
 import type { LookedFor } from "../../src/dead-letters/index.ts";
 import type { RedriveResult } from "../../src/operate/redrive.ts";
-import { answerOf, byQueue } from "../support/dead-command.ts";
+import { byQueue } from "../support/dead-command.ts";
 import { ownJournal, start } from "../support/dead-journal.ts";
 import { deadQueue, fill, stage, takeAll, workQueue } from "../support/dead-stage.ts";
 import { until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
-import { runSeparately } from "../support/run-command.ts";
+import { answerOf, runSeparately } from "../support/run-command.ts";
 
 ownJournal();
 
@@ -35,7 +35,7 @@ describe.for(brokers())("many letters on RabbitMQ $version", { timeout: 900_000 
       const half = count / 2;
       const peaks: Record<string, number> = {};
       const ask = async <Answer>(command: string, ...words: readonly string[]): Promise<Answer> => {
-        const said = await runSeparately(byQueue(broker, system, command, ...words), { NODE_OPTIONS });
+        const said = await runSeparately(byQueue(system, command, ...words), { NODE_OPTIONS });
         expect(said.code, said.out + said.error).toBe(0);
         peaks[command] = 1_024 * Number(/peak(\d+)$/.exec(said.error)?.[1]);
         return answerOf<Answer>(said);
@@ -65,11 +65,11 @@ describe.for(brokers())("many letters on RabbitMQ $version", { timeout: 900_000 
     if (size <= 65_535) return;
     // Two consumers held them, and the broker puts back their letters as it likes.
     const ids = await fill(system, deadQueue, 70_000);
-    const child = start(byQueue(broker, system, "groups"));
+    const child = start(byQueue(system, "groups"));
     await until(60_000, async () => (await channel.checkQueue(deadQueue)).consumerCount > 0);
-    await until(60_000, async () => (await channel.checkQueue(deadQueue)).messageCount === 0);
+    await until(60_000, async () => (await system.count(deadQueue)) === 0);
     await child.kill();
-    await until(60_000, async () => (await channel.checkQueue(deadQueue)).messageCount === ids.length);
+    await until(60_000, async () => (await system.count(deadQueue)) === ids.length);
     const left = await takeAll(system, deadQueue);
     expect(new Set(left)).toEqual(new Set(ids));
     expect(left).toHaveLength(ids.length);

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 
@@ -20,8 +19,9 @@ import {
 import { sleep, until } from "../support/deployed-system.ts";
 import { killAfter } from "../support/killed-command.ts";
 import { brokers } from "../support/live.ts";
-import { runCommand } from "../support/run-command.ts";
+import { answerOf, runCommand } from "../support/run-command.ts";
 import { standStill } from "../support/stand-still.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 ownJournal();
 
@@ -30,23 +30,16 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     const system = await stage(broker, parkingShop);
     const often = await fill(system, deadQueue, 1_500, 1, sentTwice);
     const others = await fill(system, deadQueue, 20, 1_501);
-    const count = async (queue: string): Promise<number> => (await system.channel.checkQueue(queue)).messageCount;
-    const child = start([
-      ...byDeclaration(broker, system, "redrive", parkingShop),
-      "--wait",
-      "0s",
-      "--confirm",
-      "1520",
-    ]);
+    const { count } = system;
+    const child = start([...byDeclaration(system, "redrive"), "--wait", "0s", "--confirm", "1520"]);
     const id = String(await child.id());
     await until(60_000, async () => (await count(parkedQueue)) > 50);
     await child.kill();
     await until(60_000, async () => (await system.channel.checkQueue(deadQueue)).consumerCount === 0);
     const [parkedBefore, { mayBeDoubled: atRisk }] = [await count(parkedQueue), await statusOf(id)];
     expect([await count(workQueue), atRisk]).toEqual([0, parkedBefore < 1_500 ? 100 : expect.any(Number)]);
-    const resumed = await runCommand(["dead", "resume", id, ...at(broker, system)]);
-    const result = JSON.parse(resumed.out) as RedriveEnd;
-    expect([resumed.code, result]).toMatchObject([0, { state: "done", sent: 20 }]);
+    const result = await answerOf<RedriveEnd>(runCommand(["dead", "resume", id, ...at(system)]));
+    expect(result).toMatchObject({ code: 0, state: "done", sent: 20 });
     const parked = idsOf(await system.drain(parkedQueue));
     expect(new Set(parked)).toEqual(new Set(often));
     expect(parked.length - often.length).toBeLessThanOrEqual(result.mayBeDoubled);
@@ -57,14 +50,8 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
   ownBroker("killed while their queue's leader stands still are doubled up to the number that it says", async () => {
     const system = await stage(broker, parkingShop);
     const often = await fill(system, deadQueue, 15_000, 1, sentTwice);
-    const count = async (queue: string): Promise<number> => (await system.channel.checkQueue(queue)).messageCount;
-    const child = start([
-      ...byDeclaration(broker, system, "redrive", parkingShop),
-      "--wait",
-      "0s",
-      "--confirm",
-      "15000",
-    ]);
+    const { count } = system;
+    const child = start([...byDeclaration(system, "redrive"), "--wait", "0s", "--confirm", "15000"]);
     const id = String(await child.id());
     await until(60_000, async () => (await count(parkedQueue)) > 50);
     const resume = await standStill(broker, system, deadQueue);
@@ -89,15 +76,12 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     const system = await stage(broker);
     const ids = await fill(system, deadQueue, 3_000);
     const backups: string[] = [];
-    const count = async (): Promise<number> => (await system.channel.checkQueue(deadQueue)).messageCount;
     for (let kill = 0; kill < 3; kill++) {
-      const left = await count();
+      const left = await system.count(deadQueue);
       if (left === 0) break;
-      const folder = mkdtempSync(join(tmpdir(), "redeliver-taking-"));
-      onTestFinished(() => rmSync(folder, { recursive: true }));
-      const backup = join(folder, "backup");
+      const backup = join(temporaryFolder("taking", onTestFinished), "backup");
       backups.push(backup);
-      const words = byQueue(broker, system, "discard", "--why", "w", "--backup", backup, "--confirm", String(left));
+      const words = byQueue(system, "discard", "--why", "w", "--backup", backup, "--confirm", String(left));
       await killAfter(words, () => existsSync(backup) && statSync(backup).size > 1_000);
       await until(60_000, async () => (await system.letters.look(deadQueue, () => true)).consumers === 0);
     }

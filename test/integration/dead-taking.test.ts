@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import amqplib from "amqplib";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -11,32 +10,21 @@ import { openJournal, tellRedrives } from "../../src/dead-letters/index.ts";
 import { digestOf, readFrozen, writeFrozen } from "../../src/operate/frozen.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
 import { takeOut } from "../../src/operate/take-out.ts";
-import { at, byDeclaration, byQueue } from "../support/dead-command.ts";
+import { ask, askDeclared, at, byDeclaration, byQueue } from "../support/dead-command.ts";
 import { ownJournal, start } from "../support/dead-journal.ts";
 import { deadQueue, fill, idsOf, parkedQueue, parkingShop, stage, workQueue, makeFull } from "../support/dead-stage.ts";
-import { type DeployedSystem, until } from "../support/deployed-system.ts";
+import { until } from "../support/deployed-system.ts";
 import { drive } from "../support/drive.ts";
 import { checked } from "../support/examples.ts";
 import { createLimitedUser } from "../support/limited-user.ts";
-import { type Broker, brokers } from "../support/live.ts";
+import { brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
-import { runCommand, type Said } from "../support/run-command.ts";
+import { answerOf, runCommand } from "../support/run-command.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 ownJournal();
 
-function folderOf(): string {
-  const folder = mkdtempSync(join(tmpdir(), "redeliver-taking-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
-
-type Where = Pick<DeployedSystem, "url">;
-
-/** A command that reads the declaration. */
-const declared = (broker: Broker, system: Where, command: string): string[] =>
-  byDeclaration(broker, system, command, parkingShop);
-
-const data = <Data = Record<string, unknown>>({ out }: Said): Data => JSON.parse(out) as Data;
+const folderOf = (): string => temporaryFolder("taking", onTestFinished);
 
 /** The letters of a file, without the broker's own marks of their last move. */
 function lettersIn(file: string): { readonly lines: readonly string[]; readonly problem: string | null } {
@@ -75,7 +63,7 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     const { channel } = system;
     await system.publish(["m1", "m2"], { exchange: "shop.orders", routingKey: "order.placed" });
     const consumer = await drive({ ...system, contract: system.contract("billing"), decide: () => "permanent" });
-    await until(60_000, async () => (await channel.checkQueue(deadQueue)).messageCount === 2);
+    await until(60_000, async () => (await system.count(deadQueue)) === 2);
     await consumer.stop();
     const own = {
       messageId: "m3",
@@ -89,22 +77,25 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     await channel.waitForConfirms();
     await fill(system, deadQueue, 250, 4);
     const [first, second] = [join(folderOf(), "first"), join(folderOf(), "second")];
-    const exported = await runCommand(byQueue(broker, system, "export", "--output", first));
-    expect([exported.code, data(exported)]).toMatchObject([0, { matched: 253, notWhole: 0 }]);
+    expect(await ask(system, "export", "--output", first)).toMatchObject({ code: 0, matched: 253, notWhole: 0 });
     await channel.purgeQueue(deadQueue);
-    const words = ["dead", "import", "--input", first, ...at(broker, system)];
-    expect(data(await runCommand(words))).toEqual({ queue: deadQueue, letters: 253 });
-    expect((await channel.checkQueue(deadQueue)).messageCount).toBe(0);
-    const wrong = await runCommand([...words, "--confirm", "252"]);
-    expect([wrong.code, wrong.out]).toEqual([1, expect.stringContaining("RD811")]);
-    const imported = await runCommand([...words, "--confirm", "253"]);
-    expect([imported.code, data(imported)]).toMatchObject([0, { imported: 253, mayBeDoubled: 0, stopped: null }]);
-    expect((await runCommand(byQueue(broker, system, "export", "--output", second))).code).toBe(0);
+    const words = ["dead", "import", "--input", first, ...at(system)];
+    expect(await answerOf(runCommand(words))).toEqual({
+      code: 0,
+      queue: deadQueue,
+      letters: 253,
+      text: expect.any(String),
+    });
+    expect(await system.count(deadQueue)).toBe(0);
+    const wrong = await answerOf(runCommand([...words, "--confirm", "252"]));
+    expect(wrong).toMatchObject({ code: 1, diagnostics: [{ code: "RD811" }] });
+    const imported = await answerOf(runCommand([...words, "--confirm", "253"]));
+    expect(imported).toMatchObject({ code: 0, imported: 253, mayBeDoubled: 0, stopped: null });
+    expect((await ask(system, "export", "--output", second)).code).toBe(0);
     expect(lettersIn(second)).toEqual(lettersIn(first));
     expect(lettersIn(second).problem).toBeNull();
     // The broker's own records of deaths are still the letter's, so a redrive knows where it died.
-    const plan = await runCommand(byQueue(broker, system, "plan", "--failed-in", workQueue));
-    expect(data(plan)).toMatchObject({ letters: 252 });
+    expect(await ask(system, "plan", "--failed-in", workQueue)).toMatchObject({ letters: 252 });
   });
 
   test("are not imported from a bad file, or into a queue that is gone, full or forbidden", async () => {
@@ -112,7 +103,7 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     await fill(system, deadQueue, 20);
     const folder = folderOf();
     const whole = join(folder, "whole");
-    await runCommand(byQueue(broker, system, "export", "--output", whole));
+    await ask(system, "export", "--output", whole);
     const text = readFileSync(whole, "utf8");
     const lines = text.split("\n");
     const lossy = JSON.stringify({ ...JSON.parse(lines[3] ?? ""), lost: "an integer beyond 53 bits" });
@@ -128,17 +119,17 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     for (const [name, [content, message]] of Object.entries(bad)) {
       const file = join(folder, name);
       writeFileSync(file, content);
-      const said = await runCommand(byQueue(broker, system, "import", "--input", file, "--confirm", "20"));
-      expect([name, said.code, said.out]).toEqual([name, 1, expect.stringContaining(message)]);
-      expect(said.out.match(/RD813/g)).toHaveLength(1);
+      const said = await ask(system, "import", "--input", file, "--confirm", "20");
+      expect([name, said.code, said.text]).toEqual([name, 1, expect.stringContaining(message)]);
+      expect(said.text.match(/RD813/g)).toHaveLength(1);
     }
-    expect((await system.channel.checkQueue(deadQueue)).messageCount).toBe(20);
+    expect(await system.count(deadQueue)).toBe(20);
     const cut = ["--input", join(folder, "cut"), "--cut-off", "--skip", "1", "--confirm", "3"];
-    expect(data(await runCommand(byQueue(broker, system, "import", ...cut)))).toMatchObject({ imported: 3 });
+    expect(await ask(system, "import", ...cut)).toMatchObject({ imported: 3 });
     expect(idsOf(await system.drain(deadQueue)).slice(20)).toEqual(["m2", "m3", "m4"]);
 
     const into = async (queue: string, url = system.url) => {
-      const words = byQueue(broker, { url }, "import", "--input", whole, "--into", queue, "--confirm", "20");
+      const words = byQueue({ broker, url }, "import", "--input", whole, "--into", queue, "--confirm", "20");
       const { code, out } = await runCommand(words);
       return [code, out] as const;
     };
@@ -150,30 +141,28 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     const user = await createLimitedUser(broker, system.vhost, { ...rights, write: "^$" });
     onTestFinished(user.remove);
     expect(await into(deadQueue, user.amqpUrl)).toEqual([3, expect.stringContaining("may not write")]);
-    expect((await system.channel.checkQueue(deadQueue)).messageCount).toBe(0);
+    expect(await system.count(deadQueue)).toBe(0);
   });
 
   test("are parked with the reason, and come back to the work queue alone", async () => {
     const system = await stage(broker, parkingShop);
     const ids = await fill(system, deadQueue, 300);
     const even = ids.filter((_, index) => index % 2 === 1);
-    const park = [...declared(broker, system, "park"), "--reason", "EVEN", "--why", "no such customer", "--by", "ann"];
-    expect(data(await runCommand(park))).toMatchObject({ letters: 150, stay: { "not chosen": 150 } });
-    const said = await runCommand([...park, "--confirm", "150"]);
-    expect([said.code, data(said)]).toMatchObject([0, { done: 150, mayBeDoubled: 0, stopped: null }]);
-    const listed = await runCommand([...declared(broker, system, "list"), "--parked", "--limit", "200"]);
-    const { letters } = data<{
+    const park = byDeclaration(system, "park", "--reason", "EVEN", "--why", "no such customer", "--by", "ann");
+    expect(await answerOf(runCommand(park))).toMatchObject({ letters: 150, stay: { "not chosen": 150 } });
+    const said = await answerOf(runCommand([...park, "--confirm", "150"]));
+    expect(said).toMatchObject({ code: 0, done: 150, mayBeDoubled: 0, stopped: null });
+    const { letters } = await askDeclared<{
       readonly letters: readonly { messageId: string; reason: string; generation: number }[];
-    }>(listed);
+    }>(system, "list", "--parked", "--limit", "200");
     expect(letters.map(({ messageId }) => messageId)).toEqual(even);
     expect(letters[0]).toMatchObject({ reason: "EVEN", generation: 0, queue: workQueue });
-    const shown = await runCommand([...declared(broker, system, "show"), "--parked", "--id", "m2"]);
-    expect(data(shown)).toMatchObject({
+    const shown = await askDeclared(system, "show", "--parked", "--id", "m2");
+    expect(shown).toMatchObject({
       history: [{ did: "parked", why: "no such customer", by: "ann", generation: 0 }],
     });
-    const back = [...declared(broker, system, "redrive"), "--parked", "--wait", "0s", "--confirm", "150"];
-    const returned = await runCommand(back);
-    expect([returned.code, data(returned)]).toMatchObject([0, { sent: 150, parked: 0 }]);
+    const back = byDeclaration(system, "redrive", "--parked", "--wait", "0s", "--confirm", "150");
+    expect(await answerOf(runCommand(back))).toMatchObject({ code: 0, sent: 150, parked: 0 });
     const sent = await system.drain(workQueue);
     expect(idsOf(sent)).toEqual(even);
     expect(sent[0]?.properties.headers?.["dlq-failure-reason"]).toBeUndefined();
@@ -187,12 +176,12 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
   test("stay if the queue for parked ones is gone or full, or if AMQP 1.0 wrote them", async () => {
     const system = await stage(broker);
     const ids = await fill(system, deadQueue, 20);
-    const park = async (queue: string, count: number): Promise<Said> =>
-      runCommand(byQueue(broker, system, "park", "--into", queue, "--why", "w", "--confirm", String(count)));
+    const park = async (queue: string, count: number) =>
+      ask(system, "park", "--into", queue, "--why", "w", "--confirm", String(count));
     expect((await park("nowhere", 20)).code).toBe(2);
     expect((await park(deadQueue, 20)).code).toBe(2);
     await makeFull(system);
-    expect(data(await park("full", 20))).toMatchObject({ stopped: "the queue full refuses letters" });
+    expect(await park("full", 20)).toMatchObject({ stopped: "the queue full refuses letters" });
     expect(idsOf(await system.drain(deadQueue)).toSorted()).toEqual(ids.toSorted());
     system.channel.sendToQueue(deadQueue, Buffer.from("x"), { headers: { "x-opt-to": "a" }, persistent: true });
     await system.channel.waitForConfirms();
@@ -202,25 +191,23 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
       ["park", "--into", "full"],
       ["discard", "--backup", join(folderOf(), "none")],
     ])
-      expect(
-        data(await runCommand([...byQueue(broker, system, words[0] ?? ""), ...words.slice(1), "--why", "w"])),
-      ).toMatchObject({ letters, stay });
+      expect(await ask(system, words[0] ?? "", ...words.slice(1), "--why", "w")).toMatchObject({ letters, stay });
   });
 
   test("that poison their consumer end parked by the cap of the declaration", async () => {
     const system = await stage(broker, parkingShop);
     await fill(system, deadQueue, 1);
     const consumer = await drive({ ...system, contract: system.contract("billing"), decide: () => "permanent" });
-    const redrive = [...declared(broker, system, "redrive"), "--stop-above", "100", "--wait", "0s", "--confirm", "1"];
-    const count = async (queue: string): Promise<number> => (await system.channel.checkQueue(queue)).messageCount;
+    const redrive = byDeclaration(system, "redrive", "--stop-above", "100", "--wait", "0s", "--confirm", "1");
+    const { count } = system;
     for (let generation = 1; generation <= 2; generation++) {
-      expect(data(await runCommand(redrive))).toMatchObject({ sent: 1, parked: 0 });
+      expect(await answerOf(runCommand(redrive))).toMatchObject({ sent: 1, parked: 0 });
       await until(60_000, () => consumer.seen.length === generation);
       await until(60_000, async () => (await count(deadQueue)) === 1);
     }
-    const plan = data(await runCommand(declared(broker, system, "plan")));
+    const plan = await askDeclared(system, "plan");
     expect(plan).toMatchObject({ letters: 0, park: { queue: parkedQueue, letters: 1 } });
-    expect(data(await runCommand(redrive))).toMatchObject({ sent: 0, parked: 1, stopped: null });
+    expect(await answerOf(runCommand(redrive))).toMatchObject({ sent: 0, parked: 1, stopped: null });
     await consumer.stop();
     expect([await count(deadQueue), await count(parkedQueue), consumer.seen.length]).toEqual([0, 1, 2]);
   });
@@ -229,22 +216,22 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     const system = await stage(broker, parkingShop);
     await fill(system, parkedQueue, 30);
     const consumer = await drive({ ...system, contract: system.contract("billing"), decide: () => "permanent" });
-    const redrive = [...declared(broker, system, "redrive"), "--parked", "--wait", "10s", "--confirm", "30"];
-    const said = await runCommand(redrive);
+    const redrive = byDeclaration(system, "redrive", "--parked", "--wait", "10s", "--confirm", "30");
+    const said = await answerOf(runCommand(redrive));
     await consumer.stop();
-    expect([said.code, JSON.parse(said.out)]).toEqual([3, expect.objectContaining({ sent: 1, diedAgain: 1 })]);
-    expect((await system.channel.checkQueue(parkedQueue)).messageCount).toBe(29);
+    expect(said).toMatchObject({ code: 3, sent: 1, diedAgain: 1 });
+    expect(await system.count(parkedQueue)).toBe(29);
   });
 
   test("are removed only after they are in the backup, and a backup can be imported", async () => {
     const system = await stage(broker);
     const ids = await fill(system, deadQueue, 300);
     const [backup, before] = [join(folderOf(), "backup"), join(folderOf(), "before")];
-    await runCommand(byQueue(broker, system, "export", "--reason", "ODD", "--output", before));
-    const discard = byQueue(broker, system, "discard", "--reason", "ODD", "--why", "test data", "--backup", backup);
-    expect(data(await runCommand(discard))).toMatchObject({ letters: 150 });
+    await ask(system, "export", "--reason", "ODD", "--output", before);
+    const discard = byQueue(system, "discard", "--reason", "ODD", "--why", "test data", "--backup", backup);
+    expect(await answerOf(runCommand(discard))).toMatchObject({ letters: 150 });
     expect(existsSync(backup)).toBe(false);
-    expect(data(await runCommand([...discard, "--confirm", "150"]))).toMatchObject({ done: 150, stopped: null });
+    expect(await answerOf(runCommand([...discard, "--confirm", "150"]))).toMatchObject({ done: 150, stopped: null });
     expect(lettersIn(backup)).toEqual(lettersIn(before));
     expect(statSync(backup).mode & 0o777).toBe(0o600);
     expect((await runCommand([...discard, "--reason", "EVEN", "--confirm", "150"])).code).toBe(2);
@@ -255,7 +242,7 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     await until(60_000, async () => (await shown(system.vhost, deadQueue)).consumers === 1);
     await other.close();
     await until(60_000, async () => (await system.channel.checkQueue(deadQueue)).consumerCount === 0);
-    const imported = byQueue(broker, system, "import", "--input", backup, "--confirm", "150");
+    const imported = byQueue(system, "import", "--input", backup, "--confirm", "150");
     expect((await runCommand(imported)).code).toBe(0);
     expect(idsOf(await system.drain(deadQueue)).toSorted()).toEqual(ids.toSorted());
   });
@@ -285,11 +272,11 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
       ["discard", "--backup", backup],
       ["edit", "--with", edit, "--backup", backup],
     ] as const) {
-      const said = await runCommand(byQueue(broker, system, command, ...words, "--why", "w", "--confirm", "5"));
-      expect([said.code, said.out]).toEqual([1, expect.stringContaining("is already running, by ann since")]);
+      const said = await ask(system, command, ...words, "--why", "w", "--confirm", "5");
+      expect([said.code, said.text]).toEqual([1, expect.stringContaining("is already running, by ann since")]);
     }
     expect(existsSync(backup)).toBe(false);
-    expect((await system.channel.checkQueue(deadQueue)).messageCount).toBe(5);
+    expect(await system.count(deadQueue)).toBe(5);
   });
 
   test("are those that were counted, and no later ones", async () => {
@@ -313,11 +300,11 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     const ids = await fill(system, parkedQueue, 30);
     // Longer than the test. The redrive waits after its first letter, until it is paused or a consumer tells.
     const words = ["--parked", "--wait", "1h", "--confirm", "30"];
-    const first = start([...declared(broker, system, "redrive"), ...words]);
+    const first = start(byDeclaration(system, "redrive", ...words));
     const id = String(await first.id());
-    await until(60_000, async () => (await system.channel.checkQueue(workQueue)).messageCount === 1);
-    const paused = await runCommand(["dead", "pause", id, "--json"]);
-    expect([paused.code, data(paused)]).toMatchObject([0, { state: "paused", sent: 1 }]);
+    await until(60_000, async () => (await system.count(workQueue)) === 1);
+    const paused = await answerOf(runCommand(["dead", "pause", id, "--json"]));
+    expect(paused).toMatchObject({ code: 0, state: "paused", sent: 1 });
     const handled: unknown[] = [];
     const target = { broker: "rabbitmq", version: broker.version, strategy: "waits" } as const;
     const connection = { url: system.url, managementUrl: broker.managementUrl };
@@ -325,8 +312,8 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     const options = { target, connection, log };
     const running = await consume(checked(parkingShop), "billing", options, (letter) => void handled.push(letter.id));
     onTestFinished(async () => running.stop());
-    const resumed = await runCommand(["dead", "resume", id, ...at(broker, system)]);
-    expect([resumed.code, data(resumed)]).toMatchObject([0, { state: "done", sent: 30, mayBeDoubled: 0 }]);
+    const resumed = await answerOf(runCommand(["dead", "resume", id, ...at(system)]));
+    expect(resumed).toMatchObject({ code: 0, state: "done", sent: 30, mayBeDoubled: 0 });
     expect(handled).toEqual(ids);
   });
 });

@@ -4,13 +4,13 @@ import { z } from "zod";
 import { brokers as compilers } from "../../src/index.ts";
 import type { RedriveResult } from "../../src/operate/redrive.ts";
 import { consumeFrom } from "../support/consume/consumed.ts";
-import { answerOf, byQueue } from "../support/dead-command.ts";
+import { ask, byQueue } from "../support/dead-command.ts";
 import { ownJournal, start } from "../support/dead-journal.ts";
 import { deadQueue, fill, idsOf, stage, workQueue } from "../support/dead-stage.ts";
 import { until } from "../support/deployed-system.ts";
 import { createLimitedUser } from "../support/limited-user.ts";
 import { brokers } from "../support/live.ts";
-import { runCommand } from "../support/run-command.ts";
+import { answerOf } from "../support/run-command.ts";
 
 // The queue that letters are sent to does not take them, or somebody takes them from it at the same time.
 
@@ -25,9 +25,8 @@ describe.for(brokers())("dead redrive on RabbitMQ $version", { timeout: 300_000 
       arguments: { "x-queue-type": "quorum", "x-max-length": 5, "x-overflow": "reject-publish" },
     });
     const ids = await fill(system, deadQueue, 400, 1, to("full"));
-    const said = await runCommand(byQueue(broker, system, "redrive", "--wait=0s", "--confirm=400"));
-    const result = answerOf<RedriveResult>(said);
-    expect([said.code, result]).toMatchObject([3, { stopped: "the queue full refuses letters", mayBeDoubled: 0 }]);
+    const result = await ask<RedriveResult>(system, "redrive", "--wait=0s", "--confirm=400");
+    expect(result).toMatchObject({ code: 3, stopped: "the queue full refuses letters", mayBeDoubled: 0 });
     const sent = idsOf(await system.drain("full"));
     const left = idsOf(await system.drain(deadQueue));
     expect([sent.length, left.length]).toEqual([result.sent, 400 - result.sent]);
@@ -42,12 +41,11 @@ describe.for(brokers())("dead redrive on RabbitMQ $version", { timeout: 300_000 
     await channel.assertQueue("leaving", { arguments: { "x-queue-type": "quorum" } });
     const ids = await fill(system, deadQueue, 300, 1, to("leaving"));
     const perSecond = 30;
-    const child = start(byQueue(broker, system, "redrive", "--wait=0s", `--rate=${perSecond}`, "--confirm=300"));
-    await until(60_000, async () => (await channel.checkQueue("leaving")).messageCount > 10 || child.isOver());
+    const child = start(byQueue(system, "redrive", "--wait=0s", `--rate=${perSecond}`, "--confirm=300"));
+    await until(60_000, async () => (await system.count("leaving")) > 10 || child.isOver());
     const taken = (await channel.deleteQueue("leaving")).messageCount;
-    const said = await child.ended;
-    const result = answerOf<RedriveResult>(said);
-    expect(said.code).toBe(3);
+    const result = await answerOf<RedriveResult>(child.ended);
+    expect(result.code).toBe(3);
     // Up to 4.0 a queue that is about to go may end the sender's channel, and then a few letters go again.
     expect(result.mayBeDoubled).toBeLessThanOrEqual(broker.version === "4.3" ? 0 : perSecond);
     // A queue that is about to go refuses a letter that is already in its hands.
@@ -57,10 +55,10 @@ describe.for(brokers())("dead redrive on RabbitMQ $version", { timeout: 300_000 
     expect(idsOf(await system.drain(deadQueue))).toEqual(ids.slice(result.sent));
 
     await fill(system, deadQueue, 20, 1, to("nowhere"));
-    const refused = await runCommand(byQueue(broker, system, "redrive", "--confirm=20"));
-    expect([refused.code, refused.out]).toEqual([1, expect.stringContaining("RD811")]);
-    expect(refused.out.match(/RD\d+/g)).toHaveLength(1);
-    expect((await channel.checkQueue(deadQueue)).messageCount).toBe(20);
+    const refused = await ask(system, "redrive", "--confirm=20");
+    expect(refused).toMatchObject({ code: 1, diagnostics: [{ code: "RD811" }] });
+    expect(refused.text.match(/RD\d+/g)).toHaveLength(1);
+    expect(await system.count(deadQueue)).toBe(20);
   });
 
   test("stops where the user may not write, and every letter stays in order", async () => {
@@ -69,13 +67,11 @@ describe.for(brokers())("dead redrive on RabbitMQ $version", { timeout: 300_000 
     const rights = compilers.rabbitmq.permissions.toOperate(system.contract("billing"));
     const user = await createLimitedUser(broker, system.vhost, { ...rights, write: "^$" });
     onTestFinished(user.remove);
-    const words = byQueue(user.broker, { url: user.amqpUrl }, "redrive", "--wait=0s", "--confirm=40");
-    const said = await runCommand(words);
-    expect([said.code, answerOf(said)]).toMatchObject([
-      3,
-      { sent: 0, mayBeDoubled: 0, stopped: "this user may not write to the default exchange" },
-    ]);
-    expect(said.out + said.error).not.toContain("secret");
+    const limited = { broker: user.broker, url: user.amqpUrl };
+    const said = await ask(limited, "redrive", "--wait=0s", "--confirm=40");
+    const stopped = "this user may not write to the default exchange";
+    expect(said).toMatchObject({ code: 3, sent: 0, mayBeDoubled: 0, stopped });
+    expect(said.text).not.toContain("secret");
     expect(idsOf(await system.drain(deadQueue))).toEqual(ids);
   });
 });
@@ -97,11 +93,10 @@ test("a consumer that works meanwhile handles each letter once", { timeout: 300_
     ({ id, attempt }) => void handled.push(`${id} ${attempt}`),
   );
   onTestFinished(async () => consumed.running.stop());
-  const said = await runCommand(byQueue(broker, system, "redrive", "--wait=200ms", "--confirm=1000"));
-  expect([said.code, answerOf(said)]).toMatchObject([0, { sent: 1_000, diedAgain: 0, mayBeDoubled: 0, stopped: null }]);
+  const said = await ask(system, "redrive", "--wait=200ms", "--confirm=1000");
+  expect(said).toMatchObject({ code: 0, sent: 1_000, diedAgain: 0, mayBeDoubled: 0, stopped: null });
   await until(60_000, () => handled.length >= 1_000);
   await consumed.running.stop();
   expect(handled.toSorted()).toEqual(ids.map((id) => `${id} 1`).toSorted());
-  for (const queue of [deadQueue, workQueue])
-    expect([queue, (await system.channel.checkQueue(queue)).messageCount]).toEqual([queue, 0]);
+  for (const queue of [deadQueue, workQueue]) expect([queue, await system.count(queue)]).toEqual([queue, 0]);
 });

@@ -4,41 +4,46 @@ import { onTestFinished } from "vitest";
 
 import { deadQueue } from "./dead-stage.ts";
 import type { DeployedSystem } from "./deployed-system.ts";
-import type { Broker } from "./live.ts";
-import type { Said } from "./run-command.ts";
+import { type Answer, answerOf, runCommand } from "./run-command.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-type Where = Pick<DeployedSystem, "url">;
+type Where = Pick<DeployedSystem, "broker" | "url">;
 
 /** The words that name a broker. */
-export const at = ({ managementUrl }: Broker, { url }: Where): string[] => [
+export const at = ({ broker, url }: Where): string[] => [
   `--url=${url}`,
-  `--management-url=${managementUrl}`,
+  `--management-url=${broker.managementUrl}`,
   "--json",
 ];
 
 /** A command that names the dead queue. */
-export const byQueue = (broker: Broker, system: Where, command: string, ...words: readonly string[]): string[] => [
+export const byQueue = (system: Where, command: string, ...words: readonly string[]): string[] => [
   "dead",
   command,
   `--queue=${deadQueue}`,
-  ...at(broker, system),
+  ...at(system),
   ...words,
 ];
 
-/** A command that reads a declaration and names the consumer billing. */
-export function byDeclaration(
-  broker: Broker,
-  system: Where,
-  command: string,
-  declaration: object,
-  strategy = "waits",
-): string[] {
-  const folder = temporaryFolder("declared", onTestFinished);
-  const file = join(folder, "shop.json");
+/** A command that reads the declaration and names the consumer billing. */
+export function byDeclaration(system: DeployedSystem, command: string, ...words: readonly string[]): string[] {
+  const { broker, declaration, strategy } = system;
+  const file = join(temporaryFolder("declared", onTestFinished), "shop.json");
   writeFileSync(file, JSON.stringify(declaration));
   const target = [`--target=rabbitmq@${broker.version}`, `--strategy=${strategy}`, "--consumer=billing"];
-  return ["dead", command, file, ...target, ...at(broker, system)];
+  return ["dead", command, file, ...target, ...at(system), ...words];
 }
 
-export const answerOf = <Answer = Record<string, unknown>>({ out }: Said): Answer => JSON.parse(out) as Answer;
+/** What a command says that names the dead queue. */
+export const ask = async <Fields = Record<string, unknown>>(
+  system: Where,
+  command: string,
+  ...words: readonly string[]
+): Promise<Answer<Fields>> => answerOf(runCommand(byQueue(system, command, ...words)));
+
+/** What a command says that reads the declaration. */
+export const askDeclared = async <Fields = Record<string, unknown>>(
+  system: DeployedSystem,
+  command: string,
+  ...words: readonly string[]
+): Promise<Answer<Fields>> => answerOf(runCommand(byDeclaration(system, command, ...words)));

@@ -22,6 +22,8 @@ export interface DeployedSystem extends AsyncDisposable {
   readonly channel: ConfirmChannel;
   /** Publishes messages, one per id, and waits until the broker has them. They are placed orders, if nothing is said. */
   readonly publish: (ids: readonly string[], to?: typeof placedOrder) => Promise<void>;
+  /** The messages in a queue that are ready. */
+  readonly count: (queue: string) => Promise<number>;
   /** Takes everything out of a queue. */
   readonly drain: (queue: string) => Promise<GetMessage[]>;
   /** Takes dead letters of billing until this many different messages have come. Returns the id of each letter. */
@@ -77,6 +79,7 @@ export async function deploy(
         channel.publish(exchange, routingKey, Buffer.from(`{"id":"${id}"}`), { messageId: id, persistent: true });
       await channel.waitForConfirms();
     },
+    count: async (queue) => (await channel.checkQueue(queue)).messageCount,
     drain: (queue) => drain(channel, queue),
     deadIds: async (count) => {
       const ids: string[] = [];
