@@ -3,7 +3,7 @@ import { prove } from "../compile/compile.ts";
 import type { Consumer, System } from "../declare/system.ts";
 import { checkSystem } from "../declare/check.ts";
 import type { AnyContract } from "../contract/contract.ts";
-import { type Checked, type Diagnostic, accepted, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { nameOfSystem, plan } from "../plan/plan.ts";
 import { type Separator, queueNames } from "../plan/names.ts";
 import { type Deployed, deployedOf, partsBeside, underNewNames } from "./deployed.ts";
@@ -98,7 +98,7 @@ function inSteps(
   if (!final.ok) return final;
   const old = withOldSources(from, sideBySide(from, final.value.system, keys), sources, true);
   const beside = compiledFor(old, withOldStrategies(from, target, keys));
-  if (!beside.ok) return impossible(beside.diagnostics);
+  if (!beside.ok) return impossible(atDeclared(beside.diagnostics, keys));
   // A deployment deletes a binding only if its source is still declared.
   const unbound =
     sources.length === 0 ? null : compiledFor(withOldSources(from, final.value.system, sources, false), target);
@@ -108,7 +108,7 @@ function inSteps(
   const steps: MigrationStep[] = [];
   for (const side of sides) {
     const step = proved(before, side, (value) => value);
-    if (!step.ok) return step;
+    if (!step.ok) return { ok: false, diagnostics: atDeclared(step.diagnostics, keys) };
     steps.push(step.value);
     before = side;
   }
@@ -252,6 +252,17 @@ function movedOf(from: Deployed, beside: Deployed, consumer: string, before: str
     /** The longest delay of a retry by the old code. A message may come back to the empty queue until then. */
     longestDelayMs: longestDelayOf(from, queue === null ? [] : [queue]),
   };
+}
+
+/** The places in the declaration of a person, who knows no consumer that drains. */
+function atDeclared(reasons: readonly Diagnostic[], keys: ReadonlyMap<string, string>): readonly Diagnostic[] {
+  const places = [...keys].map((each) => each.map((key) => formatPath(["consumers", key])) as [string, string]);
+  return reasons.map((reason) => {
+    const [own, drained] = places.find(([, key]) => reason.path === key || reason.path.startsWith(`${key}.`)) ?? [];
+    return own === undefined || drained === undefined
+      ? reason
+      : { ...reason, path: `${own}${reason.path.slice(drained.length)}` };
+  });
 }
 
 function impossible(reasons: readonly Diagnostic[]): Checked<never> {

@@ -150,6 +150,9 @@ test("as JSON it has the declarations of all steps, and nothing is written", asy
 test("a change without an order is refused, and nothing is written", async () => {
   const said = await runCommand(["migrate", old, ...fromOlder, "--target", "rabbitmq@4.0", "--output", steps]);
   expect([said.code, ...new Set(said.error.match(/error\[RD\d+\]/g))]).toEqual([1, "error[RD306]"]);
+  // The consumer that drains stands in no file of a person.
+  expect(said.error).toMatch(/^ {2}at .*: consumers\.billing$/m);
+  expect(said.error).not.toContain("consumers.billing-before");
   expect(existsSync(steps)).toBe(false);
 });
 
