@@ -2,7 +2,7 @@ import type { DeployedPart } from "../brokers/deployed-part.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import { type Deployed, isElsewhere, partsBeside } from "./deployed.ts";
 
-/** A queue that stays on the broker after a change, although it is no longer declared. */
+/** A queue or a subscription that stays on the broker after a change, although it is no longer declared. */
 export interface LeftBehind {
   readonly kind: string;
   readonly name: string;
@@ -13,13 +13,13 @@ export interface LeftBehind {
 }
 
 /**
- * Lists the queues that a change leaves on the broker because they may hold messages. Each comes with everything that
- * leads into it and out of it. If the system, the broker or the region is another one, the list has all old queues.
+ * Lists the queues that a change leaves on the broker because they may hold messages, and the subscriptions that still
+ * forward some. Each comes with everything that leads into it and out of it. If the system, the broker or the region is another one, the list has all old queues.
  */
 export function leftBehind(from: Deployed, to: Deployed): readonly LeftBehind[] {
   const isAway = isElsewhere(from, to);
   return partsBeside(from.parts, isAway ? [] : to.parts)
-    .filter(({ holds }) => holds !== null)
+    .filter(({ kind, holds }) => holds !== null || kind === "subscription")
     .map((part) => ({
       kind: part.kind,
       name: part.name,
@@ -47,6 +47,11 @@ export function reasonOf({ kind, holds, longestWaitMs }: Pick<DeployedPart, "kin
         until: "its dead letters have been handled",
       };
     case null:
+      if (kind === "subscription")
+        return {
+          why: "no declared consumer takes messages by it, and it still forwards them",
+          until: "its rules let nothing in, and it has forwarded its messages",
+        };
       return kind === "binding"
         ? {
             why: "it is not declared: it belongs to an earlier routing key or attempt",
