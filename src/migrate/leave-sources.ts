@@ -9,6 +9,7 @@ import { goneSources } from "./sources-in-use.ts";
 import { declaredNames, keyOfTaken, nameOfTaken, nameOnBroker, takenAfter } from "./taken-sources.ts";
 
 type Source = System["sources"][string];
+type Taken = NonNullable<Consumer["from"]>[string];
 
 /** A source that its publishers leave, because its name or its settings cannot change in place. */
 export interface LeftSource {
@@ -20,17 +21,25 @@ export interface LeftSource {
   readonly name: string;
   /** The name on the broker of the source that takes its place under the same key. Null if there is none. */
   readonly newName: string | null;
-  /** The consumers that take from it until its publishers have left. */
-  readonly consumers: readonly string[];
+  /** The consumers that take from it until its publishers have left, with the keys or headers that they take. */
+  readonly taken: Readonly<Record<string, Taken>>;
 }
 
-/** The sources of a deployed system that cannot become those of the new one in place. */
-export function sourcesLeft(from: Deployed, to: Deployed): readonly LeftSource[] {
+/**
+ * The sources of a deployed system that cannot become those of the new one in place.
+ *
+ * @param heirs by a consumer that goes, the one that takes from its sources in its place
+ */
+export function sourcesLeft(from: Deployed, to: Deployed, heirs: ReadonlyMap<string, string>): readonly LeftSource[] {
   const { sources, consumers } = to.system;
-  const takers = (source: string): readonly string[] =>
-    Object.entries(from.system.consumers)
-      .filter(([consumer, own]) => Object.hasOwn(own.from ?? {}, source) && Object.hasOwn(consumers, consumer))
-      .map(([consumer]) => consumer);
+  const heirOf = (consumer: string): string => heirs.get(consumer) ?? consumer;
+  const takenFrom = (source: string): LeftSource["taken"] =>
+    Object.fromEntries(
+      Object.entries(from.system.consumers).flatMap(([consumer, { from: own = {} }]) => {
+        const taken = Object.hasOwn(own, source) ? own[source] : undefined;
+        return taken === undefined || !Object.hasOwn(consumers, heirOf(consumer)) ? [] : [[heirOf(consumer), taken]];
+      }),
+    );
   const fixed = new Set(differingParts(from, to).map(({ part }) => partKey(part)));
   const isFixed = (name: string): boolean => ["exchange", "topic"].some((kind) => fixed.has(partKey({ kind, name })));
   const changed = Object.keys(from.system.sources).flatMap((source) => {
@@ -40,12 +49,15 @@ export function sourcesLeft(from: Deployed, to: Deployed): readonly LeftSource[]
     if (own === undefined || own.owner === "other" || nameOnBroker(to, source) !== name || !isFixed(name)) return [];
     const taken = new Set([...from.parts, ...to.parts].map((part) => part.name));
     const newName = nextGeneration(name, brokerOf(to.target).separator, taken);
-    return [{ source, name, newName, consumers: takers(source) }];
+    return [{ source, name, newName, taken: takenFrom(source) }];
   });
-  const gone = goneSources(from, to, takenAfter({}, from)).map(({ source: text }) => {
+  const all = Object.entries(takenAfter({}, from)).map(([system, own]) => {
+    return [system, Object.fromEntries(Object.entries(own).map(([key, each]) => [heirOf(key), each]))] as const;
+  });
+  const gone = goneSources(from, to, Object.fromEntries(all)).map(({ source: text }) => {
     const source = keyOfTaken(text);
     const newName = Object.hasOwn(sources, source) ? nameOnBroker(to, source) : null;
-    return { source, name: nameOfTaken(to, text), newName, consumers: takers(source) };
+    return { source, name: nameOfTaken(to, text), newName, taken: takenFrom(source) };
   });
   return [...changed, ...gone].map((each) => {
     const isFree = !Object.hasOwn(sources, each.source);
@@ -75,8 +87,8 @@ export function withOldSources(from: Deployed, system: System, left: readonly Le
   const takes = (consumer: string): Consumer["from"] =>
     Object.fromEntries(
       left
-        .filter(({ consumers }) => areTaken && consumers.includes(consumer))
-        .map(({ source, before }) => [before, from.system.consumers[consumer]?.from?.[source] ?? "all"]),
+        .filter(({ taken }) => areTaken && Object.hasOwn(taken, consumer))
+        .map(({ before, taken }) => [before, taken[consumer] ?? "all"]),
     );
   const consumers = Object.entries(system.consumers).map(([key, own]): readonly [string, Consumer] => {
     const more = takes(key);

@@ -18,13 +18,18 @@ export interface WayBack {
  * @param last the last step of the migration
  */
 export function planBack(old: Deployed, present: Deployed, last: Deployed): Checked<WayBack> {
-  const [start, from] = [present, last].map((side) => underOldNames(old, side)) as [Deployed, Deployed];
-  const planned = planMigration(from, old.system, old.target, start);
+  const start = renamed(present, namesUnder(old, present));
+  const names = namesUnder(old, last);
+  // The old consumer takes the place of the new one, which drains under another name.
+  const heirs = [...names].flatMap(([consumer, drained]) =>
+    Object.hasOwn(old.system.consumers, consumer) ? [[drained, consumer] as const] : [],
+  );
+  const planned = planMigration(renamed(last, names), old.system, old.target, { start, heirs: new Map(heirs) });
   return planned.ok ? { ...planned, value: { start, migration: planned.value } } : planned;
 }
 
-/** A consumer has the name that the old declaration has for its queue. Another one does not keep such a name. */
-function underOldNames(old: Deployed, side: Deployed): Deployed {
+/** A consumer gets the name that the old declaration has for its queue. Another one does not keep such a name. */
+function namesUnder(old: Deployed, side: Deployed): ReadonlyMap<string, string> {
   const contractsOf = ({ compiled }: Deployed): readonly AnyContract[] => compiled.contracts;
   const owners = new Map(contractsOf(old).map(({ consumer, workQueue }) => [workQueue ?? `${consumer}\n`, consumer]));
   const names = contractsOf(side).flatMap(({ consumer, workQueue }) => {
@@ -34,5 +39,5 @@ function underOldNames(old: Deployed, side: Deployed): Deployed {
       (isTaken ? freeKey(old.system.consumers, consumer, "after") : consumer);
     return name === consumer ? [] : [[consumer, name] as const];
   });
-  return renamed(side, new Map(names));
+  return new Map(names);
 }

@@ -48,34 +48,36 @@ export type Moved = ReturnType<typeof movedOf>;
  * gets new ones. Its old queues get no more messages, and the old code drains them beside the new code. So each message
  * is handled by one contract from its first attempt to its last. A consumer that goes is drained in the same way.
  *
- * @param start on a way back, the system in whose places messages may be
+ * @param back on a way back, the system in whose places messages may be, and by each consumer that drains the one that
+ *   takes its place
  * @returns RD306 if there is no such way
  */
 export function planMigration(
   old: Deployed,
   system: System,
   target: Target,
-  start: Deployed | null = null,
+  back: { readonly start: Deployed; readonly heirs: ReadonlyMap<string, string> } | null = null,
 ): Checked<Migration> {
+  const { start = old, heirs = new Map<string, string>() } = back ?? {};
   const direct = compiledFor(system, target);
   if (!direct.ok) return direct;
   const from = underNewNames(old, system);
   const refused = refuseChange(from, direct.value);
   const gone = goneIn(from, system);
-  const sources = refused.length === 0 ? [] : sourcesLeft(from, direct.value);
+  const sources = refused.length === 0 && heirs.size === 0 ? [] : sourcesLeft(from, direct.value, heirs);
   const named = compiledFor(withNewNames(direct.value, sources), target);
   if (!named.ok) return impossible(refused);
   const wanted = refused.length === 0 ? [] : movedIn(from, named.value);
   if (wanted.length > 0 || sources.length > 0 || (gone.length > 0 && refused.length === 0)) {
-    const steps = inSteps(from, named.value, { wanted, gone, sources, start: start ?? old });
+    const steps = inSteps(from, named.value, { wanted, gone, sources, start });
     const reasons = refused.flatMap(({ message, notes }) => [message, ...notes]);
     if (steps.ok) return { ...steps, value: { ...steps.value, reasons } };
     // Nobody would read the new queues after a way back that drains nothing.
-    if (refused.length > 0 || start !== null) return steps;
+    if (refused.length > 0 || back !== null) return steps;
   }
   if (refused.length > 0) return impossible(refused);
   const nothing = { reasons: [], moved: [], gone: [], sources: [], drained: [] };
-  return proved(underNewNames(start ?? old, system), direct.value, (last) => ({ ...nothing, steps: [last] }));
+  return proved(underNewNames(start, system), direct.value, (last) => ({ ...nothing, steps: [last] }));
 }
 
 /** The consumers to drain, and the sources to leave. Those that are wanted get new queues, and those that are gone none. */

@@ -39,7 +39,8 @@ function besideIn({ moved, gone, sources }: Migration): readonly string[] {
         `   ${visible(consumer)} gets ${newQueue === null ? "a queue of each instance" : `the queue ${visible(newQueue)}`}. ${visible(before)} drains ${visible(queue ?? "")}, and gets no new messages.`,
     ),
     ...gone.map(({ consumer, queue }) => `   ${visible(consumer)} drains ${visible(queue)}, and gets no new messages.`),
-    ...sources.map(({ name, newName, consumers }) => {
+    ...sources.map(({ name, newName, taken }) => {
+      const consumers = Object.keys(taken);
       const takers = `${visible(consumers.join(", "))} ${consumers.length === 1 ? "takes" : "take"}`;
       return `   ${takers} from ${visible(name)}${newName === null ? "" : ` and ${visible(newName)}`}. Move the publishers of ${visible(name)}${newName === null ? "" : ` to ${visible(newName)}`}.`;
     }),
