@@ -100,13 +100,19 @@ test("auto keeps the strategy that the lock has", async () => {
   );
   if (!lock.ok) throw new Error("it is a lock");
   const automatic = { staging: { target: "rabbitmq@4.0" } };
-  const queues = async (): Promise<readonly unknown[]> => {
-    const run = await deployed({ declaration: "store.json", environments: automatic }, "staging", access);
-    return resourcesOf(run, "Queue").map(({ inputs }) => inputs["name"]);
+  const queuesOf = async (name: string) => {
+    const run = await deployed({ declaration: name, environments: automatic }, "staging", access);
+    return resourcesOf(run, "Queue");
   };
+  const queues = async (): Promise<readonly unknown[]> =>
+    (await queuesOf("store.json")).map(({ inputs }) => inputs["name"]);
   const without = await queues();
   writeFileSync(file, JSON.stringify(lock.value));
   const withLock = await queues();
+  // A renamed system goes on with its lock and with all resources, also in the state.
+  const renamed = { ...declaration, name: "market", formerly: "store" };
+  writeFileSync(join(folder, "market.json"), JSON.stringify(renamed));
+  expect(await queuesOf("market.json")).toEqual(await queuesOf("store.json"));
   rmSync(file);
   expect(without).toContain("store.attempt.2.30s");
   expect(withLock).toContain("store.wait.30000ms");
