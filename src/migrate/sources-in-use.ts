@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
+
 import { brokerOf } from "../brokers/index.ts";
 import { type Diagnostic, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { pathOfSource, sourceName } from "../plan/names.ts";
@@ -21,9 +23,23 @@ export function goneSources(from: Deployed, to: Deployed, taken: TakenSources): 
   const own = Object.entries(all).flatMap(([consumer, each]) => {
     if (!Object.hasOwn(consumers, consumer)) return [];
     const { from: asked = {} } = consumers[consumer] ?? {};
-    // A consumer gives up a source by asking no longer for it. Then its order does not matter.
-    const isGivenUp = (key: string): boolean => !Object.hasOwn(asked, key) && hasSameName(from, to, key);
-    const used = each.filter((source) => !declared.has(nameOfTaken(to, source)) && !isGivenUp(keyOfTaken(source)));
+    const { from: before = {} } = from.system.consumers[consumer] ?? {};
+    /** True if the consumer goes on to take from a source, perhaps under another key: then it takes the same. */
+    const goesOn = (key: string, taken: string): boolean => {
+      const old = Object.keys(before).find((each) => nameOnBroker(from, each) === taken);
+      return Object.keys(asked).some((now) => {
+        const isSame = now === key || old === undefined || isDeepStrictEqual(before[old], asked[now]);
+        return isSame && nameOnBroker(to, now) === taken;
+      });
+    };
+    const used = each.filter((source) => {
+      const [key, taken] = [keyOfTaken(source), nameOfTaken(to, source)];
+      if (goesOn(key, taken)) return false;
+      // It still asks for the source, whose name has passed to another one.
+      if (declared.has(taken)) return Object.hasOwn(asked, key);
+      // A consumer gives up a source by asking no longer for it. Then its order does not matter.
+      return Object.hasOwn(asked, key) || !hasSameName(from, to, key);
+    });
     return [[consumer, used] as const];
   });
   return [...new Set(own.flatMap(([, each]) => each))].map((source) => ({

@@ -4,6 +4,7 @@ import type { SystemInput, TargetInput } from "../../src/index.ts";
 import { compareChange } from "../../src/migrate/compare-change.ts";
 import { type Deployed, readDeployed } from "../../src/migrate/deployed.ts";
 import { leftBehind } from "../../src/migrate/left-behind.ts";
+import { planMigration } from "../../src/migrate/plan-migration.ts";
 import { proveChange } from "../../src/migrate/prove-change.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
 import { takenAfter } from "../../src/migrate/taken-sources.ts";
@@ -202,4 +203,22 @@ test.each([
   );
   const kept = { inputs: { declaration: from.system, target: from.target }, outputs: { taken: { shop: {} } } };
   expect(compareChange(kept, to)).toMatchObject({ problems: [], left });
+});
+
+test.each([
+  ["two sources swap their names", { orders: ["a"] }, { sales: ["b"] }],
+  ["a consumer of both would take the other's messages", { orders: ["a"], sales: ["b"] }, null],
+])("the name of a source passes to another one: %s", (_, first, second) => {
+  const consumers = {
+    billing: { ...billing, from: first },
+    ...(second === null ? {} : { mail: { ...billing, from: second } }),
+  };
+  const swapped = {
+    orders: { kind: "topic", name: "shop.sales" },
+    sales: { kind: "topic", name: second === null ? "shop.new" : "shop.orders" },
+  };
+  const [from, to] = [deployed(rabbitmq, {}, { consumers }), deployed(rabbitmq, {}, { consumers, sources: swapped })];
+  expect(new Set(refuseChange(from, to).map(({ code }) => code))).toEqual(new Set(["RD303"]));
+  const planned = planMigration(from, to.system, to.target);
+  expect(planned.ok ? [] : planned.diagnostics.map(({ code }) => code)).toContain("RD306");
 });
