@@ -156,7 +156,7 @@ async function goBack(
   const weaker = notAgreed(warnings, options);
   if (weaker !== null) return weaker;
   const unfinished = await deployStep({ ...asked, going });
-  if (unfinished !== null) return unfinished;
+  if (unfinished.end !== null) return unfinished.end;
   if (warnings.length > 0 && options.json !== true) say(warnings, {});
   const turned = { asked: askedOf(from), phase: 0, since: new Date().toISOString(), steps, back: true } as const;
   const now = lockWith(lock, place.environment, start, ownVersion());

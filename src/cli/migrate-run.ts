@@ -53,12 +53,14 @@ export interface Refusal {
 export async function goOn(run: Run): Promise<End> {
   const { options, from, going, place } = run;
   const number = numberOf(run);
-  const unfinished = await deployStep(run);
-  if (unfinished !== null) return unfinished;
+  const deployed = await deployStep(run);
+  if (deployed.end !== null) return deployed.end;
   const lagMs = brokerOf(from.target).migrating?.countsLagMs ?? 0;
   if (going.phase === going.steps.length - 1) return complete(run);
   const gate = gateBehind(from, going.steps, going.phase, lagMs);
-  const shut = gate === null ? null : await waitAt(run, gate);
+  // Nobody can have moved to a source that did not exist when the command was written.
+  const haveMoved = options.publishersMoved === true && !deployed.isNew;
+  const shut = gate === null ? null : await waitAt(run, gate, haveMoved);
   if (shut !== null) return shut;
   const next = { ...going, phase: going.phase + 1, since: new Date().toISOString() };
   await save(run, next);
@@ -74,22 +76,23 @@ export async function goOn(run: Run): Promise<End> {
   };
 }
 
-/** Makes the changes of the present step. Null if all are made, or the end of the run. */
-export async function deployStep(run: Run): Promise<End | null> {
+/** Makes the changes of the present step. The end is null if all are made. `isNew` says that this run made some. */
+export async function deployStep(run: Run): Promise<{ readonly end: End | null; readonly isNew: boolean }> {
   const number = numberOf(run);
   for (let tries = 0; ; tries++) {
     const seen = await look(run);
-    if ("diagnostics" in seen) return seen;
-    if (seen.left.length === 0) return null;
-    if (run.options.apply !== true) return toDeploy(run, number, seen);
+    const isNew = tries > 0;
+    if ("diagnostics" in seen) return { end: seen, isNew };
+    if (seen.left.length === 0) return { end: null, isNew };
+    if (run.options.apply !== true) return { end: toDeploy(run, number, seen), isNew };
     if (tries > 1) {
       const message = `${number}: the broker accepted to ${seen.left[0]?.text}, and has not done it`;
-      return { ...refusal("RD311", message, againstBroker.help), of: "broker" };
+      return { end: { ...refusal("RD311", message, againstBroker.help), of: "broker" }, isNew };
     }
     const sent = await changeSource(run.source, seen.requests ?? [], (text) =>
       writeError(`redeliver: ${number}: ${visible(text)}\n`),
     );
-    if (!sent.ok) return { ...sent, of: "connection" };
+    if (!sent.ok) return { end: { ...sent, of: "connection" }, isNew };
   }
 }
 
@@ -179,8 +182,8 @@ export async function look({ source, from, going }: Omit<Run, "wanted">): Promis
 }
 
 /** Watches the queues of a gate. Null if it is open, or the end of the run if it stays shut. */
-async function waitAt({ source, options, from }: Run, gate: Gate): Promise<End | null> {
-  if (gate.left.length > 0 && options.publishersMoved !== true) return unmoved(gate.left);
+async function waitAt({ source, options, from, going }: Run, gate: Gate, haveMoved: boolean): Promise<End | null> {
+  if (gate.left.length > 0 && !haveMoved) return unmoved(gate.left, going.steps[0] as Deployed);
   const reader = brokerOf(from.target).migrating?.reader;
   const startedMs = performance.now();
   let saidMs = startedMs;
@@ -196,7 +199,7 @@ async function waitAt({ source, options, from }: Run, gate: Gate): Promise<End |
     if (inTheWay.length > 0 && nowMs - startedMs >= (options.wait ?? 0)) return shut(inTheWay, helpAt(gate, quiet));
     if (nowMs - saidMs >= progressMs) {
       saidMs = nowMs;
-      const sure = `the queues are empty; that has to last for ${formatDurationMs(gate.quietMs)}`;
+      const sure = `nothing moves; that has to last for ${formatDurationMs(gate.quietMs)}`;
       writeError(`redeliver: waiting: ${visible(inTheWay[0] ?? sure)}\n`);
     }
     await setTimeout(gate.aloneMs / looksInLag);
@@ -207,11 +210,13 @@ async function waitAt({ source, options, from }: Run, gate: Gate): Promise<End |
 const looksInLag = 10;
 const progressMs = 5_000;
 
-function helpAt({ drained }: Gate, isQuiet: boolean): string {
+function helpAt({ drained, left }: Gate, isQuiet: boolean): string {
   if (isQuiet) return "the queues are empty, so stop the code that drains, and run the same command again";
-  const what =
-    drained.length === 0 ? "move the publishers" : "run the new code, and the old code under the names that drain";
-  return `${what}. Then run the same command again`;
+  const what = [
+    ...(left.length === 0 ? [] : ["move the publishers"]),
+    ...(drained.length === 0 ? [] : ["run the new code, and the old code under the names that drain"]),
+  ];
+  return `${what.join("; ")}. Then run the same command again`;
 }
 
 function shut(inTheWay: readonly string[], help: string): End {
@@ -224,10 +229,13 @@ function shut(inTheWay: readonly string[], help: string): End {
 }
 
 /** A program that publishes once a day is in no count. So a person has to know. */
-function unmoved(sources: readonly string[]): End {
+function unmoved(sources: readonly string[], { system: { consumers } }: Deployed): End {
+  const alone = Object.keys(consumers).filter((consumer) => consumers[consumer]?.delivery === "every-instance");
+  // An instance binds its queue itself.
+  const restart = alone.length === 0 ? "" : `Restart the instances of ${visible(alone.join(", "))} by this step. `;
   return shut(
     sources.map((name) => `programs may still publish to ${name}`),
-    "consumers take from the old sources and the new ones. Move the publishers, and run the same command with --publishers-moved",
+    `consumers take from the old sources and the new ones. ${restart}Move the publishers, and then run the same command with --publishers-moved`,
   );
 }
 
