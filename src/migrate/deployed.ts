@@ -27,12 +27,18 @@ export function deployedOf({ system, target, compiled }: Changed): Deployed {
  */
 export function underNewNames(from: Deployed, { consumers }: System): Deployed {
   const old = from.system.consumers;
-  const names = new Map(
-    Object.entries(consumers).flatMap(([consumer, { formerly }]) =>
-      formerly !== undefined && Object.hasOwn(old, formerly) && !Object.hasOwn(old, consumer)
-        ? [[formerly, consumer] as const]
-        : [],
+  const owners = new Map([
+    ...Object.entries(old).flatMap(([key, { formerly, queue }]) =>
+      formerly === undefined || queue !== undefined ? [] : [[formerly, key] as const],
     ),
+    ...Object.keys(old).map((key) => [key, key] as const),
+  ]);
+  const names = new Map(
+    Object.entries(consumers).flatMap(([consumer, { formerly }]) => {
+      const owner = owners.get(formerly ?? consumer);
+      const isOther = formerly === undefined && owner !== undefined && Object.hasOwn(consumers, owner);
+      return owner === undefined || isOther || Object.hasOwn(old, consumer) ? [] : [[owner, consumer] as const];
+    }),
   );
   return renamed(from, names);
 }

@@ -90,7 +90,9 @@ test("a renamed consumer can change like any other, and is refused like any othe
 
 test("renamed twice, it keeps the first name; and without its former name it leaves its queues behind", () => {
   const once = deployed({ invoices: { ...billing, formerly: "billing" } });
-  expect(changed(once, deployed({ receipts: { ...billing, formerly: "billing" } }))).toMatchObject({ left: [] });
+  const again = deployed({ receipts: { ...billing, formerly: "billing" } });
+  expect(changed(once, again)).toMatchObject({ problems: [], left: [] });
+  expect(changed(again, deployed({ billing }))).toMatchObject({ problems: [], left: [] });
   expect(changed(once, deployed({ receipts: billing }))?.left.map(({ name }) => name)).toContain("shop.billing");
 });
 
