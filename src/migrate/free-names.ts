@@ -6,9 +6,11 @@ export function freeKey(taken: object, own: string, word = "before"): string {
   return Object.hasOwn(taken, key) ? freeKey(taken, key, word) : key;
 }
 
-/** The name with the next free number: `shop.billing.2` after `shop.billing`. */
+/** The name with the next free number: `shop.billing.2` after `shop.billing`. A year at the end is no such number. */
 export function nextGeneration(name: string, separator: Separator, taken: ReadonlySet<string>): string {
-  const [, base = name, generation = "1"] = /^(.*?)[.-](\d+)$/.exec(name) ?? [];
-  const next = `${base}${separator}${Number(generation) + 1}`;
+  const [last = "", ...others] = name.split(separator).toReversed();
+  const isNumbered = others.length > 0 && /^\d{1,3}$/.test(last);
+  const base = isNumbered ? others.toReversed().join(separator) : name;
+  const next = `${base}${separator}${isNumbered ? Number(last) + 1 : 2}`;
   return taken.has(next) ? nextGeneration(next, separator, taken) : next;
 }

@@ -176,20 +176,18 @@ function movedIn(from: Deployed, to: Deployed): readonly string[] {
 
 /** The new system, with another queue for each consumer that would else have its old one. */
 function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[]): System {
-  const taken = new Set(from.parts.map(({ name }) => name));
+  const taken = new Set([...from.parts, ...to.parts].map(({ name }) => name));
   const { separator } = brokerOf(from.target);
   const consumers = Object.entries(to.system.consumers).map(([consumer, declared]): readonly [string, Consumer] => {
     if (!wanted.includes(consumer)) return [consumer, declared];
     const old = namesOfQueues(from.system, consumer, separator);
-    const { deadLetter } = declared;
+    const isFree = workQueueOf(from, consumer) !== workQueueOf(to, consumer);
+    const { formerly: _, ...rest } = declared;
+    const moved = isFree ? declared : { ...rest, queue: nextGeneration(old.work, separator, taken) };
+    const { dead } = namesOfQueues({ ...to.system, consumers: { [consumer]: moved } }, consumer, separator);
     // The old queue and the new one cannot share a dead queue.
-    const isShared = deadLetter?.queue !== undefined && deadLetter.queue === old.dead;
-    const own = isShared
-      ? { ...declared, deadLetter: { ...deadLetter, queue: nextGeneration(old.dead, separator, taken) } }
-      : declared;
-    if (workQueueOf(from, consumer) !== workQueueOf(to, consumer)) return [consumer, own];
-    const { formerly: _, ...rest } = own;
-    return [consumer, { ...rest, queue: nextGeneration(old.work, separator, taken) }];
+    if (moved.retry === undefined || dead !== old.dead) return [consumer, moved];
+    return [consumer, { ...moved, deadLetter: { ...moved.deadLetter, queue: nextGeneration(dead, separator, taken) } }];
   });
   return { ...to.system, consumers: Object.fromEntries(consumers) };
 }
