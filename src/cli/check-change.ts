@@ -94,7 +94,7 @@ export function changeFrom(
 function withSteps(old: Deployed, { system, target }: Changed, environment: string): (each: Diagnostic) => Diagnostic {
   if (!planMigration(old, system, target).ok) return (each) => each;
   const steps = `run redeliver migrate --env ${environment}, which has proved steps for this change`;
-  return (each) => (each.code === "RD302" ? { ...each, help: `${steps}; or ${each.help}` } : each);
+  return (each) => (["RD302", "RD303"].includes(each.code) ? { ...each, help: `${steps}; or ${each.help}` } : each);
 }
 
 async function declared(from: string, system: string, options: FromOptions): Promise<Deployed | RefusedChange> {

@@ -165,7 +165,7 @@ const budget = z.strictObject({
 export const systemSchema: z.ZodType<SystemOutput> = z.strictObject({
   name: about(
     name,
-    "The system's name. It begins every resource's name that the declaration does not give itself.",
+    "The system's name. It begins every resource's name that the declaration does not give itself, unless `formerly` does.",
     "shop",
   ),
   formerly: about(

@@ -224,7 +224,7 @@ export type ConsumerInput<Source extends string = string> =
 
 /** A whole declaration, as a person writes it. */
 export interface SystemInput<Source extends string = string, Consumer extends string = string> {
-  /** The system's name. It begins every resource's name that the declaration does not give itself. */
+  /** The system's name. It begins every resource's name that the declaration does not give itself, unless `formerly` does. */
   readonly name: string;
   /**
    * The name that the system had when it was first deployed. Everything on the broker keeps the names that come from it,

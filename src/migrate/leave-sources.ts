@@ -104,6 +104,11 @@ export function withOldSources(from: Deployed, system: System, left: readonly Le
 /** The names of the sources that consumers take from in a step, and that the last one does not have. */
 export function sourcesUntil(step: Deployed, last: Deployed): readonly string[] {
   const declared = declaredNames(last);
-  const taken = new Set(Object.values(step.system.consumers).flatMap(({ from = {} }) => Object.keys(from)));
-  return [...taken].map((key) => nameOnBroker(step, key)).filter((name) => !declared.has(name));
+  return [...takenIn(step)].filter((name) => !declared.has(name));
+}
+
+/** The names of the sources that consumers take from. */
+export function takenIn(side: Deployed): ReadonlySet<string> {
+  const keys = Object.values(side.system.consumers).flatMap(({ from = {} }) => Object.keys(from));
+  return new Set(keys.map((key) => nameOnBroker(side, key)));
 }

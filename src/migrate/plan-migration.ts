@@ -11,7 +11,7 @@ import { planAlone, withStrategies } from "./keep-strategies.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { type ProvedChange, proveChange } from "./prove-change.ts";
 import { freeKey, nextGeneration } from "./free-names.ts";
-import { type LeftSource, sourcesLeft, withNewNames, withOldSources } from "./leave-sources.ts";
+import { type LeftSource, sourcesLeft, takenIn, withNewNames, withOldSources } from "./leave-sources.ts";
 import { fixedParts, refuseChange } from "./refuse-change.ts";
 
 /** One deployment of a migration. The change to it is proved. */
@@ -32,6 +32,8 @@ export interface Migration {
   readonly gone: readonly { readonly consumer: string; readonly queue: string; readonly longestDelayMs: number }[];
   /** The sources that their publishers leave. */
   readonly sources: readonly LeftSource[];
+  /** The sources, as the broker names them, that no consumer takes from any more. The broker drops their messages. */
+  readonly dropped: readonly string[];
   /** The queues of the drained consumers. They have to be empty before the second step. */
   readonly drained: readonly string[];
   /**
@@ -76,7 +78,7 @@ export function planMigration(
     if (refused.length > 0 || back !== null) return steps;
   }
   if (refused.length > 0) return impossible(refused);
-  const nothing = { reasons: [], moved: [], gone: [], sources: [], drained: [] };
+  const nothing = { reasons: [], moved: [], gone: [], sources: [], dropped: [], drained: [] };
   return proved(underNewNames(start, system), direct.value, (last) => ({ ...nothing, steps: [last] }));
 }
 
@@ -118,6 +120,7 @@ function inSteps(
     moved: wanted.map((consumer) => movedOf(from, beside.value, consumer, keys.get(consumer) ?? "")),
     gone,
     sources,
+    dropped: [...takenIn(from)].filter((name) => !takenIn(beside.value).has(name)),
     drained: drainedBefore(from, final.value),
     steps,
   });

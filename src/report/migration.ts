@@ -1,5 +1,6 @@
 import { formatDurationMs } from "../declare/duration.ts";
 import { visible } from "../diagnostics/visible.ts";
+import type { LeftSource } from "../migrate/leave-sources.ts";
 import type { Migration, MigrationStep } from "../migrate/plan-migration.ts";
 import { renderProofs } from "./verdicts.ts";
 
@@ -14,6 +15,7 @@ export function renderMigration(migration: Migration, files: readonly string[]):
   if (first === undefined) return "";
   if (others.length === 0) return ["one deployment makes this change", ...provedOf(first.step), ""].join("\n");
   const isDrained = migration.drained.length > 0;
+  const gate = gateOf(migration);
   return [
     "No single deployment makes this change:",
     ...reasons.map((reason) => `   ${visible(reason)}`),
@@ -23,27 +25,28 @@ export function renderMigration(migration: Migration, files: readonly string[]):
     `1. Deploy ${first.file}${strategiesOf(first.step)}`,
     ...besideIn(migration),
     ...provedOf(first.step),
-    ...gateOf(migration),
+    ...gate,
     ...others.flatMap(({ step, file }, index) => [
-      `${index + 3}. ${index === 0 && isDrained ? "Stop the code that drains, and deploy" : "Deploy"} ${file}.`,
+      `${index + (gate.length === 0 ? 2 : 3)}. ${index === 0 && isDrained ? "Stop the code that drains, and deploy" : "Deploy"} ${file}.`,
       ...provedOf(step),
     ]),
     "",
   ].join("\n");
 }
 
-function besideIn({ moved, gone, sources }: Migration): readonly string[] {
+function besideIn({ moved, gone, sources, dropped, steps }: Migration): readonly string[] {
   return [
     ...moved.map(
       ({ consumer, before, queue, newQueue }) =>
-        `   ${visible(consumer)} gets ${newQueue === null ? "a queue of each instance" : `the queue ${visible(newQueue)}`}. ${visible(before)} drains ${visible(queue ?? "")}, and gets no new messages.`,
+        `   ${visible(consumer)} gets ${newQueue === null ? "a queue of each instance" : `the queue ${visible(newQueue)}${deadOf(steps, consumer)}`}. ${visible(before)} drains ${visible(queue ?? "")}, and gets no new messages.`,
     ),
     ...gone.map(({ consumer, queue }) => `   ${visible(consumer)} drains ${visible(queue)}, and gets no new messages.`),
-    ...sources.map(({ name, newName, taken }) => {
-      const consumers = Object.keys(taken);
-      const takers = `${visible(consumers.join(", "))} ${consumers.length === 1 ? "takes" : "take"}`;
-      return `   ${takers} from ${visible(name)}${newName === null ? "" : ` and ${visible(newName)}`}. Move the publishers of ${visible(name)}${newName === null ? "" : ` to ${visible(newName)}`}.`;
-    }),
+    ...sources.flatMap(leaving),
+    ...dropped.map(
+      (name) =>
+        `   No consumer takes from ${visible(name)} any more, so the broker drops the messages that come to it.`,
+    ),
+    ...restartIn(steps[0]),
     ...(moved.length === 0
       ? []
       : [
@@ -53,13 +56,40 @@ function besideIn({ moved, gone, sources }: Migration): readonly string[] {
   ];
 }
 
+/** The name of a dead queue that a declaration gives. */
+function deadOf([first]: Migration["steps"], consumer: string): string {
+  const name = first?.system.consumers[consumer]?.deadLetter?.queue;
+  return name === undefined ? "" : `, with the dead queue ${visible(name)}`;
+}
+
+function leaving({ name, newName, taken }: LeftSource): readonly string[] {
+  const takers = Object.keys(taken);
+  if (takers.length === 0) return [];
+  const still = `   ${visible(takers.join(", "))} ${takers.length === 1 ? "takes" : "take"} from ${visible(name)}`;
+  return newName === null
+    ? [`${still} for now. Move its publishers to a source that stays, or stop them.`]
+    : [
+        `${still} for now, and from ${visible(newName)}. Move the publishers of ${visible(name)} to ${visible(newName)}.`,
+      ];
+}
+
+/** An instance binds its queue itself. */
+function restartIn(first: MigrationStep | undefined): readonly string[] {
+  const alone = Object.entries(first?.system.consumers ?? {}).filter(
+    ([, { delivery }]) => delivery === "every-instance",
+  );
+  if (alone.length === 0) return [];
+  return [`   Restart the instances of ${visible(alone.map(([consumer]) => consumer).join(", "))} by this step.`];
+}
+
 function gateOf({ moved, gone, sources, drained }: Migration): readonly string[] {
   const longestMs = Math.max(0, ...[...moved, ...gone].map(({ longestDelayMs }) => longestDelayMs));
   const lasting =
     longestMs === 0 ? "" : `, and have been for ${formatDurationMs(longestMs)}: a retry may be on its way`;
   const empty = drained.length === 0 ? [] : [`these queues are empty${lasting}`];
-  const left = sources.length === 0 ? [] : ["no program publishes to these sources any more"];
-  const names = [drained, sources.map(({ name }) => name)].filter((each) => each.length > 0);
+  const taken = sources.filter((each) => Object.keys(each.taken).length > 0);
+  const left = taken.length === 0 ? [] : ["no program publishes to these sources any more"];
+  const names = [drained, taken.map(({ name }) => name)].filter((each) => each.length > 0);
   return [...empty, ...left].flatMap((condition, index) => [
     `${index === 0 ? "2. Wait" : "   Wait"} until ${condition}:`,
     ...(names[index] ?? []).map((name) => `   ${visible(name)}`),

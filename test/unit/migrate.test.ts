@@ -74,10 +74,16 @@ test("a consumer that goes drains its queue first, and its source stays as long"
 });
 
 test.each([
-  ["of another kind", "rabbitmq@4.3", "orders: { kind: direct }", "orders", "shop.orders and shop.orders.2"],
-  ["renamed, on RabbitMQ", "rabbitmq@4.3", "sales: { kind: topic }", "sales", "shop.orders"],
-  ["renamed, on SQS", "sqs@eu-west-1", "sales: { kind: topic }", "sales", "shop-orders"],
-  ["renamed, on Service Bus", "servicebus@standard", "sales: { kind: topic }", "sales", "shop.orders"],
+  [
+    "of another kind",
+    "rabbitmq@4.3",
+    "orders: { kind: direct }",
+    "orders",
+    "shop.orders for now, and from shop.orders.2",
+  ],
+  ["renamed, on RabbitMQ", "rabbitmq@4.3", "sales: { kind: topic }", "sales", "shop.orders for now"],
+  ["renamed, on SQS", "sqs@eu-west-1", "sales: { kind: topic }", "sales", "shop-orders for now"],
+  ["renamed, on Service Bus", "servicebus@standard", "sales: { kind: topic }", "sales", "shop.orders for now"],
 ])("publishers leave a source that is %s", async (_, target, source, key, names) => {
   const consumer = (from: string): string =>
     `consumers: { billing: { from: { ${from}: [order.placed] }, handlerTimeout: 10s, retry: { attempts: 3, backoff: { kind: constant, delay: 10s } } } }\n`;
@@ -85,7 +91,7 @@ test.each([
   writeFileSync(next, `name: shop\nsources: { ${source} }\n${consumer(key)}`);
   const said = await runCommand(["migrate", next, "--from", old, "--target", target, "--output", steps]);
   expect(said).toMatchObject({ code: 0, error: "" });
-  expect(said.out).toContain(`billing takes from ${names}. Move the publishers of`);
+  expect(said.out).toContain(`billing takes from ${names}. Move `);
   expect(said.out).toMatch(/2\. Wait until no program publishes to these sources any more:\n {3}shop[.-]orders\n/);
   expect(readdirSync(steps)).toEqual(["1-beside.yaml", "2-given-up.yaml", "3-last.yaml"]);
   let from = old;
@@ -124,6 +130,36 @@ test.each([
     }
     expect(readdirSync(steps)).toHaveLength(2);
   }
+});
+
+test("a new name is free, and a year is no number of a generation", async () => {
+  const consumer = (name: string, jitter: string, more: string): string =>
+    `${name}: { from: { orders: all }, retry: { attempts: 3, backoff: { kind: constant, delay: 10s${jitter} } }${more} }`;
+  const declared = (jitter: string, ...others: readonly string[]): string =>
+    `name: shop\nnames: { dead: "{system}.{consumer}.dead" }\nsources: { orders: { kind: topic, name: events-2024 } }\nconsumers: { ${[consumer("billing", jitter, ""), ...others].join(", ")} }\n`;
+  writeFileSync(old, declared(""));
+  writeFileSync(next, declared(', jitter: "20%"', consumer("other", "", ", queue: shop.billing.2")));
+  const said = await runCommand(["migrate", next, ...options]);
+  expect(said).toMatchObject({ code: 0, error: "" });
+  expect(said.out).toContain("billing gets the queue shop.billing.3, with the dead queue shop.billing.dead.2.");
+  writeFileSync(next, declared("").replace("all", "[a]").replace("topic", "direct"));
+  writeFileSync(old, declared("").replace("all", "[a]"));
+  expect((await runCommand(["migrate", next, ...options])).out).toContain("from events-2024.2.");
+});
+
+test("a source without a consumer is named, and so are instances that have to restart", async () => {
+  const retry = "retry: { attempts: 3, backoff: { kind: constant, delay: 10s } }";
+  const declared = (source: string, kind: string, consumer: string): string =>
+    `name: shop\nsources: { ${source}: { kind: ${kind} } }\nconsumers: { ${consumer} }\n`;
+  writeFileSync(old, declared("orders", "topic", `billing: { from: { orders: all }, ${retry} }`));
+  writeFileSync(next, declared("sales", "topic", `invoices: { from: { sales: all }, ${retry} }`));
+  const gone = await runCommand(["migrate", next, ...options]);
+  expect(gone.out).toContain("No consumer takes from shop.orders any more, so the broker drops the messages");
+  const alone = "view: { from: { orders: [a] }, delivery: every-instance }";
+  writeFileSync(old, declared("orders", "topic", alone));
+  writeFileSync(next, declared("orders", "direct", alone));
+  const instances = await runCommand(["migrate", next, ...options]);
+  expect(instances.out).toContain("Restart the instances of view by this step.");
 });
 
 test("queues that a single deployment leaves with messages in them are named", async () => {
