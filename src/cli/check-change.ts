@@ -11,7 +11,7 @@ import { type ForTarget, type ProvedFile, exitCodeOf, loadPlan, proveLoaded } fr
 import { exitCodes } from "./exit-codes.ts";
 import { deployedInState, isState } from "./deployed-in-state.ts";
 import { readText } from "./read-text.ts";
-import { loadTarget } from "./load-target.ts";
+import { environmentIn, loadTarget } from "./load-target.ts";
 import { type LockPlace, lockPlaceOf, readLocked, targetFor } from "./lock-file.ts";
 import type { About } from "./refuse.ts";
 
@@ -105,7 +105,9 @@ async function declared(from: string, system: string, options: FromOptions): Pro
   }
   // `--strategy` is that of the new target. A deployed target of its own has its own strategy, too.
   const { fromTarget, target, strategy } = options;
-  const planned = await loadPlan(from, fromTarget ?? target);
+  // A target that is no environment has no names, so those of the environment of the new side count.
+  const isNamed = fromTarget !== undefined && environmentIn(fromTarget) !== null;
+  const planned = await loadPlan(from, isNamed ? fromTarget : target);
   const deployed = fromTarget === undefined ? targetFor(planned, target, strategy) : loadTarget(fromTarget, "auto");
   const proved = proveLoaded(planned, deployed);
   if (proved.ok) return deployedOf(proved.value);

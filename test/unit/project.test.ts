@@ -152,6 +152,13 @@ describe("the names of an environment", () => {
     const change = ["--from", shop, "--from-target", `${file}#prod`];
     const same = await redeliver("check", shop, "--env", "prod", ...change);
     expect(same.out).toContain("none: this is deployed");
+    // The deployed target alone differs, and not the names.
+    const other = await redeliver("check", shop, "--env", "prod", "--from", shop, "--from-target", "rabbitmq@4.0");
+    expect([other.code, other.error]).toEqual([
+      1,
+      expect.stringContaining("the strategy was staged and would be waits"),
+    ]);
+    expect(other.error).not.toContain("cannot be renamed");
     const renamed = await redeliver("check", shop, "--target", "rabbitmq@4.0", "--strategy", "waits", ...change);
     expect(renamed.error).toContain("the queue prod.billing of billing cannot be renamed in place to shop.billing");
   });
