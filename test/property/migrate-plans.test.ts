@@ -169,13 +169,14 @@ const mistakes: Readonly<
 > = {
   "the last step first": {
     faults: ["unread"],
-    make: ({ from, sides, drained }) =>
-      drained.length === 0 ? null : eventsOf({ from, sides: sides.toReversed(), drained }),
+    // A plan for sources alone drains at most queues where messages wait, which no code takes from.
+    make: ({ from, sides, drained }, { moved, gone }) =>
+      moved.length + gone.length === 0 ? null : eventsOf({ from, sides: sides.toReversed(), drained }),
   },
   "without the gate": {
     faults: ["unread", "unrouted"],
-    make: (planned) =>
-      planned.drained.length === 0 && promisesUntilLeft(planned).length === 0
+    make: (planned, { moved, gone }) =>
+      moved.length + gone.length === 0 && promisesUntilLeft(planned).length === 0
         ? null
         : eventsOf(planned).filter(({ kind }) => kind !== "gate"),
   },
