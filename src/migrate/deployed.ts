@@ -3,6 +3,7 @@ import { isEntry } from "../foreign/entries.ts";
 import { type CompiledSystem, type Target, type TargetInput, brokerOf, checkTarget } from "../brokers/index.ts";
 import { checkSystem } from "../declare/check.ts";
 import type { System, SystemInput } from "../declare/system.ts";
+import { namesOfQueues } from "../plan/names.ts";
 import { plan } from "../plan/plan.ts";
 
 /** A system, its target, and the result of compiling the system for the target. */
@@ -25,22 +26,25 @@ export function deployedOf({ system, target, compiled }: Changed): Deployed {
  * The old side under the names that its consumers have now. A consumer that says how it was called keeps its name on
  * the broker, so both sides are about the same queues.
  */
-export function underNewNames(from: Deployed, { consumers }: System): Deployed {
-  const old = from.system.consumers;
-  const owners = new Map([
-    ...Object.entries(old).flatMap(([key, { formerly, queue }]) =>
-      formerly === undefined || queue !== undefined ? [] : [[formerly, key] as const],
-    ),
-    ...Object.keys(old).map((key) => [key, key] as const),
-  ]);
-  const names = new Map(
-    Object.entries(consumers).flatMap(([consumer, { formerly }]) => {
-      const owner = owners.get(formerly ?? consumer);
-      const isOther = formerly === undefined && owner !== undefined && Object.hasOwn(consumers, owner);
-      return owner === undefined || isOther || Object.hasOwn(old, consumer) ? [] : [[owner, consumer] as const];
-    }),
+export function underNewNames(from: Deployed, system: System): Deployed {
+  const { consumers: old } = from.system;
+  const { separator } = brokerOf(from.target);
+  const queueOf = (side: System, consumer: string): string => namesOfQueues(side, consumer, separator).work;
+  const renamedBefore = Object.entries(old).filter(
+    ([key, { formerly }]) => formerly !== undefined && !Object.hasOwn(system.consumers, key),
   );
-  return renamed(from, names);
+  const names = Object.entries(system.consumers).flatMap(([consumer, { formerly }]) => {
+    if (Object.hasOwn(old, consumer)) return [];
+    if (formerly !== undefined && Object.hasOwn(old, formerly)) return [[formerly, consumer] as const];
+    // Renamed once more, or back again, it has the same queue.
+    const [owner] =
+      renamedBefore.find(
+        ([key, own]) =>
+          own.formerly === (formerly ?? consumer) && queueOf(from.system, key) === queueOf(system, consumer),
+      ) ?? [];
+    return owner === undefined ? [] : [[owner, consumer] as const];
+  });
+  return renamed(from, new Map(names));
 }
 
 /** A side under other names of consumers, which keep their names on the broker. */

@@ -3,7 +3,7 @@ import type { AnyContract } from "../contract/contract.ts";
 import { withOwnStrategy } from "../contract/own-strategy.ts";
 import type { System } from "../declare/system.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
-import { type Plan, plan } from "../plan/plan.ts";
+import { plan, planAlone } from "../plan/plan.ts";
 import { type Deployed, underNewNames } from "./deployed.ts";
 
 /** A target, and the consumers whose deployed strategy it names. */
@@ -49,12 +49,6 @@ export function objectionsTo(
   if (!named.ok) return named.diagnostics;
   const compiled = brokerOf(named.value).compile(planAlone(system, consumer), named.value);
   return compiled.ok ? [] : compiled.diagnostics;
-}
-
-/** The plan of one consumer. That of the whole system, once for each of a thousand consumers, takes half a minute. */
-export function planAlone(system: System, consumer: string): Plan {
-  const own = system.consumers[consumer];
-  return plan({ ...system, consumers: own === undefined ? {} : { [consumer]: own } });
 }
 
 /** The target, with the strategies of single consumers beside its own. */

@@ -5,9 +5,9 @@ import { checkSystem } from "../declare/check.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import { type Checked, type Diagnostic, accepted, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { nameOfSystem, plan } from "../plan/plan.ts";
-import { type Separator, queueNames } from "../plan/names.ts";
+import { namesOfQueues } from "../plan/names.ts";
 import { type Deployed, deployedOf, partsBeside, underNewNames } from "./deployed.ts";
-import { planAlone, withStrategies } from "./keep-strategies.ts";
+import { withStrategies } from "./keep-strategies.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { type ProvedChange, proveChange } from "./prove-change.ts";
 import { freeKey, nextGeneration } from "./free-names.ts";
@@ -193,12 +193,6 @@ function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[]):
     return [consumer, { ...moved, deadLetter: { ...moved.deadLetter, queue: nextGeneration(dead, separator, taken) } }];
   });
   return { ...to.system, consumers: Object.fromEntries(consumers) };
-}
-
-/** The declared names of a consumer's queues. A broker may add a suffix. */
-function namesOfQueues(system: System, consumer: string, separator: Separator): ReturnType<typeof queueNames> {
-  const alone = planAlone(system, consumer);
-  return queueNames(alone, alone.consumers[0] ?? { consumer }, separator);
 }
 
 function contractOf({ compiled }: Deployed, consumer: string): AnyContract | undefined {

@@ -3,11 +3,11 @@ import { brokerOf } from "../brokers/index.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import { type Diagnostic, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { type Deployed, isElsewhere, partKey } from "./deployed.ts";
-import { objectionsTo, planAlone } from "./keep-strategies.ts";
+import { objectionsTo } from "./keep-strategies.ts";
 import { sourcesInUse } from "./sources-in-use.ts";
 import { type TakenSources, takenAfter } from "./taken-sources.ts";
-import { pathOfOwn, queueNames } from "../plan/names.ts";
-import { nameOfSystem } from "../plan/plan.ts";
+import { namesOfQueues, pathOfOwn } from "../plan/names.ts";
+import { nameOfSystem, planAlone } from "../plan/plan.ts";
 import { wordOf } from "../diagnostics/word-of.ts";
 
 /**
@@ -89,10 +89,7 @@ function causeOf({ system: before }: Deployed, to: Deployed, consumer: string, i
   if (field !== undefined) return { path: [...own, field], isName: false };
   const kind = isDead ? "dead" : "work";
   const { separator } = brokerOf(target);
-  const [was, would] = [before, after].map((system) => {
-    const alone = planAlone(system, consumer);
-    return queueNames(alone, alone.consumers[0] ?? { consumer }, separator)[kind];
-  });
+  const [was, would] = [before, after].map((system) => namesOfQueues(system, consumer, separator)[kind]);
   if (was !== would) return { path: pathOfOwn(planAlone(after, consumer), consumer, kind), isName: true };
   return { path: isDead ? ["target"] : [...own, "from"], isName: false };
 }

@@ -1,4 +1,5 @@
-import type { ConsumerPlan, Plan } from "./plan.ts";
+import type { System } from "../declare/system.ts";
+import { type ConsumerPlan, type Plan, planAlone } from "./plan.ts";
 
 /** Stands between the parts of a name, unless the declaration has its own templates. */
 export type Separator = "." | "-";
@@ -35,6 +36,12 @@ export function queueNames(
   const work = own ?? fill(names?.queue ?? `{system}${separator}{consumer}`, { system, consumer });
   const dead = deadQueue ?? fill(names?.dead ?? `{queue}${separator}dead`, { system, consumer, queue: work });
   return { work, dead, parked: parkedName(work, separator) };
+}
+
+/** The declared names of a consumer's queues. A broker may add a suffix. */
+export function namesOfQueues(system: System, consumer: string, separator: Separator): ReturnType<typeof queueNames> {
+  const alone = planAlone(system, consumer);
+  return queueNames(alone, alone.consumers[0] ?? { consumer }, separator);
 }
 
 /** The name of the queue for parked letters. */

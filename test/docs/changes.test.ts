@@ -39,3 +39,14 @@ test("the table has no single deployment for the changes that the live test find
   for (const { each, name, isRefused } of compared)
     for (const { how } of rowsOf(each, "rabbitmq")) expect(/^refused|^\d steps/.test(how), name).toBe(isRefused);
 });
+
+test("each change that goes in steps has a way back from every one of them", () => {
+  const rows = changeCases.flatMap((each) =>
+    (["rabbitmq", "sqs", "servicebus"] as const).flatMap((broker) =>
+      rowsOf(each, broker).map(({ how }) => `${broker}, ${each.name}: ${how}`),
+    ),
+  );
+  const inSteps = rows.filter((row) => /\d steps/.test(row));
+  expect(inSteps.length).toBeGreaterThan(20);
+  expect(inSteps.filter((row) => !row.includes("and back"))).toEqual([]);
+});
