@@ -190,9 +190,14 @@ export interface Auditor<Target, Deployment, System = never, Live = LiveReader<D
   readonly audit: (deployment: Deployment, target: Target, upgradeTo: Target | null) => readonly Diagnostic[];
   /**
    * The resources that a system has left there, in an order in which they can be removed. Earlier declarations name
-   * those that nothing else tells.
+   * those that nothing else tells. Those of other systems are left out, with the ways into their queues.
    */
-  readonly leftoversIn: (deployment: Deployment, compiled: System, earlier?: readonly System[]) => readonly Leftover[];
+  readonly leftoversIn: (
+    deployment: Deployment,
+    compiled: System,
+    earlier?: readonly System[],
+    others?: readonly System[],
+  ) => readonly Leftover[];
 }
 
 /** A system before or after a change, and its target. */

@@ -1,11 +1,12 @@
 import { brokerOf } from "../brokers/index.ts";
 import type { Leftover } from "../brokers/broker.ts";
-import { partsBeside } from "../migrate/deployed.ts";
 import { reasonOf } from "../migrate/left-behind.ts";
 import { visible } from "../diagnostics/visible.ts";
 import { auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts";
-import { type ForTarget, compileFile } from "./commands.ts";
+import { type ForTarget, compileFile, compilePlan, loadPlan } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { environmentsBeside } from "./load-target.ts";
+import { targetFor } from "./lock-file.ts";
 import { print } from "./output.ts";
 import { ended, refuse, usage } from "./refuse.ts";
 
@@ -31,23 +32,35 @@ export async function leftoversCommand(file: string, options: LeftoversOptions):
   const read = await readSource(source);
   // Exit code 1 means leftovers. A job that watches for them must see the difference.
   if (!read.ok) return refuse(read.diagnostics, options, { file: fileOf(source) }, exitCodes.usage);
-  const [others, earlier] = await Promise.all([
+  const [also, earlier, environments] = await Promise.all([
     compileFiles(options["also"], options),
     compileFiles(options["from"], options),
+    Promise.all(environmentsBeside(options.target).map(async (target) => compileBeside(file, target, options))),
   ]);
+  const others = [...also, ...environments];
   const refused = [...others, ...earlier].find((other) => !other.ok);
   if (refused !== undefined && !refused.ok) return refused.exitCode;
-  // Names of another system may begin with this one's.
-  const theirs = others.flatMap((other) => (other.ok ? brokerOf(other.target).deployedPartsOf(other.compiled) : []));
+  // Names of another system may begin with this one's, and those of another environment may be in the same place.
+  const theirs = others.flatMap((other) =>
+    other.ok && other.target.broker === proved.target.broker ? [other.compiled] : [],
+  );
   const before = earlier.flatMap((each) => (each.ok ? [each.compiled] : []));
-  const found = read.value.flatMap(({ deployment }) => auditor.leftoversIn(deployment, proved.compiled, before));
-  const leftovers = partsBeside(found, theirs).map((each) => {
+  const found = read.value.flatMap(({ deployment }) =>
+    auditor.leftoversIn(deployment, proved.compiled, before, theirs),
+  );
+  const leftovers = found.map((each) => {
     const { place, kind, name, removal } = each;
     return { place, kind, name, ...reasonOf(each), removal };
   });
   const system = `${proved.compiled.topology.system} on ${formatTarget(proved.target)}`;
   const shown = options.json === true ? { leftovers } : textOf(leftovers, system);
   return ended(await print(shown), leftovers.length === 0 ? exitCodes.fine : exitCodes.refused);
+}
+
+/** Nobody asked for the warnings of another environment. */
+async function compileBeside(file: string, target: string, options: LeftoversOptions) {
+  const planned = await loadPlan(file, target);
+  return compilePlan(file, planned, targetFor(planned, target, options.strategy), options);
 }
 
 async function compileFiles(

@@ -49,6 +49,16 @@ export function namesIn(target: string | undefined) {
   return names && { ...place, names };
 }
 
+/** The environments beside a target that is one, if some have names of their own. They may be in the same place. */
+export function environmentsBeside(target: string): readonly string[] {
+  const place = environmentIn(target);
+  const project = place === null ? null : readProject(place.file);
+  if (place === null || project?.ok !== true) return [];
+  const all = Object.entries(project.value.environments);
+  const areNamed = all.some(([, { names }]) => names !== undefined);
+  return areNamed ? all.flatMap(([name]) => (name === place.name ? [] : [`${place.file}#${name}`])) : [];
+}
+
 /** A problem with the names of an environment, at its place there. */
 export function inNames(problem: Diagnostic, own: ReturnType<typeof namesIn>): Diagnostic {
   const isOwn = Object.keys(own?.names ?? {}).some((each) => problem.path === `names.${each}`);

@@ -41,12 +41,18 @@ function rabbitmqOf(strategy: string): (input: object) => Rabbitmq {
 }
 
 /** The leftovers on a broker that has all of these systems. */
-function leftOn(deployed: readonly Rabbitmq[], now: Rabbitmq, more: Definitions = empty, earlier?: Rabbitmq[]) {
+function leftOn(
+  deployed: readonly Rabbitmq[],
+  now: Rabbitmq,
+  more: Definitions = empty,
+  earlier?: readonly Rabbitmq[],
+  others?: readonly Rabbitmq[],
+) {
   const files = deployed.map((each) => brokers.rabbitmq.exportFormats["definitions"]?.(each, "/") as Definitions);
   const all = (kind: keyof Definitions): readonly object[] => [...files, more].flatMap((file) => file[kind]);
   const merged = Object.fromEntries((Object.keys(empty) as (keyof Definitions)[]).map((kind) => [kind, all(kind)]));
   const read = accepted(brokers.rabbitmq.auditor.file.read(JSON.stringify({ ...files[0], ...merged })));
-  return brokers.rabbitmq.auditor.leftoversIn(read, now, earlier);
+  return brokers.rabbitmq.auditor.leftoversIn(read, now, earlier, others);
 }
 
 const queuesOf = (found: ReturnType<typeof leftOn>): readonly string[] =>
@@ -114,11 +120,38 @@ test.for(strategies)("%s: a dead queue is found after its work queue is deleted"
 
 const sqs = { broker: "sqs", region: "eu-west-1" } as const;
 
+test.for(strategies)("resources of other systems are left out, with the ways into their queues: %s", (strategy) => {
+  const compiled = rabbitmqOf(strategy);
+  const environment = (name: string): object => ({
+    ...shop,
+    names: { queue: `${name}-{consumer}`, source: `${name}-{source}` },
+  });
+  const pairs = [
+    // Two environments share exchanges and waiting queues, and the name of one system begins with that of the other.
+    [compiled(environment("dev")), compiled(environment("stage"))],
+    [compiled(shop), compiled({ ...shop, name: "shop.eu" })],
+  ] as const;
+  for (const [now, other] of pairs) {
+    expect(leftOn([now, other], now, empty, [], [other])).toEqual([]);
+    // What is left of the own system is still there.
+    const fewer = compiled({
+      ...without(shop),
+      names: now === pairs[0][0] ? { queue: "dev-{consumer}", source: "dev-{source}" } : {},
+    });
+    const queues = queuesOf(leftOn([now, other], fewer, empty, [], [other]));
+    expect(queues).toEqual(queuesOf(leftOn([now], fewer)));
+    expect(queues.some((each) => /^work .*mail$/.test(each))).toBe(true);
+  }
+  const [[dev, stage]] = pairs;
+  // Without the other one its work queues are in the list.
+  expect(queuesOf(leftOn([dev, stage], dev))).toContain("work stage-billing");
+});
+
 /** The leftovers in an account that has one system. */
-function leftOnSqs(deployed: CompiledSystem<"sqs">, now: CompiledSystem<"sqs">, earlier?: CompiledSystem<"sqs">[]) {
+function leftOnSqs(deployed: CompiledSystem<"sqs">, now: CompiledSystem<"sqs">, ...more: CompiledSystem<"sqs">[][]) {
   const { file, leftoversIn } = brokers.sqs.auditor;
   const listing = accepted(file.read(JSON.stringify(listingOf(deployed.topology))));
-  return leftoversIn(listing, now, earlier).map(({ name, holds }) => `${holds} ${name}`);
+  return leftoversIn(listing, now, ...more).map(({ name, holds }) => `${holds} ${name}`);
 }
 
 test("an earlier declaration names queues that nothing else tells", () => {
@@ -127,6 +160,7 @@ test("an earlier declaration names queues that nothing else tells", () => {
   expect(leftOnSqs(before, after)).toEqual([]);
   expect(leftOnSqs(before, after, [before])).toEqual(["work q-mail", "dead q-mail-lost", "dead q-mail-undelivered"]);
   expect(leftOnSqs(before, before, [before])).toEqual([]);
+  expect(leftOnSqs(before, after, [before], [before])).toEqual([]);
   // The same for a system that had another name.
   const compiled = rabbitmqOf("staged");
   const store = compiled({ ...shop, name: "store" });

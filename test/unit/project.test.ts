@@ -163,6 +163,23 @@ describe("the names of an environment", () => {
     expect(renamed.error).toContain("the queue prod.billing of billing cannot be renamed in place to shop.billing");
   });
 
+  test("are those of another environment, whose queues are no leftovers of this one", async () => {
+    save(named('{ queue: "prod.{consumer}", source: "prod.{source}" }').replace("strategy: waits, ", ""));
+    const exported = await redeliver("compile", "--env", "prod", "--format", "definitions");
+    writeFileSync(join(folder, "prod.json"), exported.out);
+    const left = await redeliver("leftovers", "--env", "dev", "--definitions", join(folder, "prod.json"));
+    expect(left).toMatchObject({ code: 0, error: "" });
+    const alone = await redeliver(
+      "leftovers",
+      shop,
+      "--target",
+      "rabbitmq@4.3",
+      "--definitions",
+      join(folder, "prod.json"),
+    );
+    expect([alone.code, alone.out]).toEqual([1, expect.stringContaining("queue prod.billing in /")]);
+  });
+
   test("are in the lock, and migrate moves to them", async () => {
     save(named('{ queue: "prod.{consumer}" }'));
     expect((await redeliver("lock", "--env", "prod")).code).toBe(0);

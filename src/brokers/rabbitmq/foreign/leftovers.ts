@@ -16,9 +16,10 @@ export function leftoversIn(
   deployment: Deployment,
   compiled: RabbitmqCompiled,
   earlier: readonly RabbitmqCompiled[] = [],
+  others: readonly RabbitmqCompiled[] = [],
 ): readonly Leftover[] {
   return deployment.virtualHosts.flatMap(({ name, topology: found }) =>
-    leftoversOf(name, found, compiled, ownResources(found, compiled, earlier)),
+    leftoversOf(name, found, compiled, ownResources(found, compiled, earlier, others)),
   );
 }
 

@@ -11,14 +11,24 @@ export type OwnResources = ReturnType<typeof ownResources>;
  * that begin alike. So the place that a queue dead-letters to decides, or the place that its messages come from. Only
  * if they tell nothing the system's prefix decides, and the names in earlier declarations.
  */
-export function ownResources(found: BrokerTopology, compiled: RabbitmqCompiled, earlier: readonly RabbitmqCompiled[]) {
+export function ownResources(
+  found: BrokerTopology,
+  compiled: RabbitmqCompiled,
+  earlier: readonly RabbitmqCompiled[],
+  others: readonly RabbitmqCompiled[] = [],
+) {
   const prefixes = [compiled, ...earlier].map(({ topology }) => prefixOf(topology));
-  const declared = new Set(earlier.flatMap(deployedPartsOf).map(({ kind, name }) => `${kind} ${name}`));
+  const keysOf = (systems: readonly RabbitmqCompiled[]): ReadonlySet<string> =>
+    new Set(systems.flatMap(deployedPartsOf).map(({ kind, name }) => `${kind} ${name}`));
+  const [declared, theirs] = [keysOf(earlier), keysOf(others)];
   const mayBeOwn = (kind: string, name: string): boolean =>
     [compiled.topology.system, prefixOf(compiled.topology)].some((each) => name.startsWith(`${each}.`)) ||
     declared.has(`${kind} ${name}`);
-  const exchange = (name: string): boolean => isOwnFailed(found, name, prefixes) ?? mayBeOwn("exchange", name);
-  const queues = found.queues.filter((each) => isOwnQueue(found, each, prefixes) ?? mayBeOwn("queue", each.name));
+  const exchange = (name: string): boolean =>
+    !theirs.has(`exchange ${name}`) && (isOwnFailed(found, name, prefixes) ?? mayBeOwn("exchange", name));
+  const queues = found.queues
+    .filter(({ name }) => !theirs.has(`queue ${name}`))
+    .filter((each) => isOwnQueue(found, each, prefixes) ?? mayBeOwn("queue", each.name));
   const names = new Set(queues.map(({ name }) => name));
   return { queue: (name: string) => names.has(name), exchange };
 }

@@ -13,9 +13,10 @@ export function leftoversIn(
   { namespaces }: Deployment,
   compiled: ServicebusCompiled,
   earlier: readonly ServicebusCompiled[] = [],
+  others: readonly ServicebusCompiled[] = [],
 ): readonly Leftover[] {
   const { system } = compiled.topology;
-  const declared = new Set(namesIn(compiled));
+  const declared = new Set([compiled, ...others].flatMap(namesIn));
   const before = new Set(earlier.flatMap(namesIn));
   return namespaces.flatMap(({ name: namespace, entities }) =>
     entities

@@ -8,14 +8,17 @@ import { type Deployment, known } from "./deployment.ts";
  */
 export function leftoversIn(
   { regions, subscriptions }: Deployment,
-  { topology }: SqsCompiled,
+  compiled: SqsCompiled,
   earlier: readonly SqsCompiled[] = [],
+  others: readonly SqsCompiled[] = [],
 ): readonly Leftover[] {
-  const before = new Set(earlier.flatMap((each) => each.topology.queues.map(({ name }) => name)));
-  const declared = new Set(topology.queues.map(({ name }) => name));
+  const before = new Set(earlier.flatMap(namesIn));
+  const declared = new Set([compiled, ...others].flatMap(namesIn));
   return regions.flatMap(({ name: region, queues }) =>
     queues
-      .filter(({ name }) => (name.startsWith(`${topology.system}-`) || before.has(name)) && !declared.has(name))
+      .filter(
+        ({ name }) => (name.startsWith(`${compiled.topology.system}-`) || before.has(name)) && !declared.has(name),
+      )
       .map(({ name, arn, redrive }): Leftover => {
         const own = (known(subscriptions) ?? []).filter(({ queueArn }) => queueArn === arn);
         return {
@@ -33,6 +36,10 @@ export function leftoversIn(
       })
       .toSorted((a, b) => Number(a.holds === "dead") - Number(b.holds === "dead")),
   );
+}
+
+function namesIn({ topology }: SqsCompiled): readonly string[] {
+  return topology.queues.map(({ name }) => name);
 }
 
 function unsubscribe(topicArn: string, queueArn: string): string {
