@@ -11,10 +11,11 @@ import { endedWaivers, readProject, todayUtc } from "../src/cli/project.ts";
 import { projectFiles } from "../src/cli/project-files.ts";
 import { keepStrategies } from "../src/migrate/keep-strategies.ts";
 import { goingIn, lockedIn } from "../src/migrate/lock.ts";
+import { nameOfSystem } from "../src/plan/plan.ts";
 import { brokers, checkSystem, renderDiagnostics } from "../src/index.ts";
 import type { BrokerName, Checked, System, SystemInput } from "../src/index.ts";
 
-/** The declaration to deploy, and the name of its component. */
+/** The declaration to deploy, and the name of its component. A renamed system keeps that, and so its resources. */
 export interface Deployable {
   readonly name: string;
   readonly system: System | SystemInput;
@@ -50,20 +51,15 @@ export async function fromProject(stack: string): Promise<FromProject | null> {
   const { target: given, names } = new Map(Object.entries(environments)).get(stack) ?? {};
   const system = names === undefined ? declared : { ...declared, names: { ...declared.names, ...names } };
   const target = typeof given === "string" ? asData(given) : given;
-  return { deployable: { name: nameOf(system), system }, target: keptIn(file, stack, system, target) };
-}
-
-/** A renamed system keeps the names of its resources in the state, too. */
-function nameOf({ name, formerly }: Pick<SystemInput, "name" | "formerly">): string {
-  return formerly ?? name;
+  return { deployable: { name: nameOfSystem(system), system }, target: keptIn(file, stack, system, target) };
 }
 
 /** `auto` keeps the strategies that the lock has. The component checks the declaration and the target. */
 function keptIn(file: string, stack: string, declared: SystemInput, given: unknown): unknown {
   const lock = loadLock(lockFileOf(file));
   const [system, target] = [checkSystem(declared), checkTargetData(given)];
-  if (lock?.ok !== true || !system.ok || !target.ok || lock.value.system !== nameOf(system.value)) return given;
-  const deployed = orThrow(lockedIn(lock.value, stack, nameOf(system.value)));
+  if (lock?.ok !== true || !system.ok || !target.ok || lock.value.system !== nameOfSystem(system.value)) return given;
+  const deployed = orThrow(lockedIn(lock.value, stack, nameOfSystem(system.value)));
   const { value } = deployed === null ? target : keepStrategies(deployed, system.value, target.value);
   const { strategies } = value;
   return strategies === undefined ? given : { ...(given as object), strategies };
@@ -84,7 +80,7 @@ function presentStep(file: string, stack: string): FromProject | null {
   const { system, target } = step;
   const own = asData(brokers[target.broker].formatTarget(target as never)) as object;
   const { strategy, strategies = {} } = target;
-  return { deployable: { name: nameOf(system), system }, target: { ...own, strategy, strategies } };
+  return { deployable: { name: nameOfSystem(system), system }, target: { ...own, strategy, strategies } };
 }
 
 /** The component checks the declaration. */
