@@ -10,6 +10,7 @@ import type { Changed, Deployed } from "../migrate/deployed.ts";
 import { type Gate, type Observed, gateBehind, isOpen, isQuiet, observe } from "../migrate/gate.ts";
 import { againstBroker, driftDiagnostics, judgeDrift, otherDiagnostics } from "../migrate/judge-drift.ts";
 import { type StepSeen, seeStep } from "../migrate/judge-step.ts";
+import { instancesAt } from "../migrate/leave-sources.ts";
 import { type Going, type Lock, lockWith, withGoing } from "../migrate/lock.ts";
 import { type AuditSource, changeSource, readSource } from "./audit-source.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -229,9 +230,8 @@ function shut(inTheWay: readonly string[], help: string): End {
 }
 
 /** A program that publishes once a day is in no count. So a person has to know. */
-function unmoved(sources: readonly string[], { system: { consumers } }: Deployed): End {
-  const alone = Object.keys(consumers).filter((consumer) => consumers[consumer]?.delivery === "every-instance");
-  // An instance binds its queue itself.
+function unmoved(sources: readonly string[], step: Deployed): End {
+  const alone = instancesAt(sources, step);
   const restart = alone.length === 0 ? "" : `Restart the instances of ${visible(alone.join(", "))} by this step. `;
   return shut(
     sources.map((name) => `programs may still publish to ${name}`),

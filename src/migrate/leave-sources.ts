@@ -109,6 +109,18 @@ export function sourcesUntil(step: Deployed, last: Deployed): readonly string[] 
 
 /** The names of the sources that consumers take from. */
 export function takenIn(side: Deployed): ReadonlySet<string> {
-  const keys = Object.values(side.system.consumers).flatMap(({ from = {} }) => Object.keys(from));
-  return new Set(keys.map((key) => nameOnBroker(side, key)));
+  return new Set(Object.values(side.system.consumers).flatMap((consumer) => namesTaken(side, consumer)));
+}
+
+/** The consumers of some sources whose instances have queues of their own. An instance binds its queue itself. */
+export function instancesAt(sources: readonly string[], side: Deployed): readonly string[] {
+  return Object.entries(side.system.consumers)
+    .filter(
+      ([, own]) => own.delivery === "every-instance" && namesTaken(side, own).some((name) => sources.includes(name)),
+    )
+    .map(([consumer]) => consumer);
+}
+
+function namesTaken(side: Deployed, { from = {} }: Consumer): readonly string[] {
+  return Object.keys(from).map((key) => nameOnBroker(side, key));
 }

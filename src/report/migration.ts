@@ -1,6 +1,5 @@
 import { formatDurationMs } from "../declare/duration.ts";
 import { visible } from "../diagnostics/visible.ts";
-import type { LeftSource } from "../migrate/leave-sources.ts";
 import type { Migration, MigrationStep } from "../migrate/plan-migration.ts";
 import { renderProofs } from "./verdicts.ts";
 
@@ -34,19 +33,19 @@ export function renderMigration(migration: Migration, files: readonly string[]):
   ].join("\n");
 }
 
-function besideIn({ moved, gone, sources, dropped, steps }: Migration): readonly string[] {
+function besideIn(migration: Migration): readonly string[] {
+  const { moved, gone, dropped, steps } = migration;
   return [
     ...moved.map(
       ({ consumer, before, queue, newQueue }) =>
         `   ${visible(consumer)} gets ${newQueue === null ? "a queue of each instance" : `the queue ${visible(newQueue)}${deadOf(steps, consumer)}`}. ${visible(before)} drains ${visible(queue ?? "")}, and gets no new messages.`,
     ),
     ...gone.map(({ consumer, queue }) => `   ${visible(consumer)} drains ${visible(queue)}, and gets no new messages.`),
-    ...sources.flatMap(leaving),
+    ...leavingIn(migration),
     ...dropped.map(
       (name) =>
         `   No consumer takes from ${visible(name)} any more, so the broker drops the messages that come to it.`,
     ),
-    ...restartIn(steps[0]),
     ...(moved.length === 0
       ? []
       : [
@@ -62,24 +61,24 @@ function deadOf([first]: Migration["steps"], consumer: string): string {
   return name === undefined ? "" : `, with the dead queue ${visible(name)}`;
 }
 
-function leaving({ name, newName, taken }: LeftSource): readonly string[] {
-  const takers = Object.keys(taken);
-  if (takers.length === 0) return [];
-  const still = `   ${visible(takers.join(", "))} ${takers.length === 1 ? "takes" : "take"} from ${visible(name)}`;
-  return newName === null
-    ? [`${still} for now. Move its publishers to a source that stays, or stop them.`]
-    : [
-        `${still} for now, and from ${visible(newName)}. Move the publishers of ${visible(name)} to ${visible(newName)}.`,
-      ];
-}
-
-/** An instance binds its queue itself. */
-function restartIn(first: MigrationStep | undefined): readonly string[] {
-  const alone = Object.entries(first?.system.consumers ?? {}).filter(
-    ([, { delivery }]) => delivery === "every-instance",
-  );
-  if (alone.length === 0) return [];
-  return [`   Restart the instances of ${visible(alone.map(([consumer]) => consumer).join(", "))} by this step.`];
+/** An instance with a queue of its own binds it itself, so it has to restart before the publishers move. */
+function leavingIn({ sources, steps: [first] }: Migration): readonly string[] {
+  const taken = sources.filter((each) => Object.keys(each.taken).length > 0);
+  const takers = [...new Set(taken.flatMap((each) => Object.keys(each.taken)))];
+  const alone = takers.filter((consumer) => first?.system.consumers[consumer]?.delivery === "every-instance");
+  return [
+    ...taken.map((each) => {
+      const own = Object.keys(each.taken);
+      const also = each.newName === null ? "" : `, and from ${visible(each.newName)}`;
+      return `   ${visible(own.join(", "))} ${own.length === 1 ? "takes" : "take"} from ${visible(each.name)} for now${also}.`;
+    }),
+    ...(alone.length === 0 ? [] : [`   Restart the instances of ${visible(alone.join(", "))} by this step.`]),
+    ...taken.map(({ name, newName }) =>
+      newName === null
+        ? `   Move the publishers of ${visible(name)} to a source that stays, or stop them.`
+        : `   Move the publishers of ${visible(name)} to ${visible(newName)}.`,
+    ),
+  ];
 }
 
 function gateOf({ moved, gone, sources, drained }: Migration): readonly string[] {

@@ -91,7 +91,7 @@ test.each([
   writeFileSync(next, `name: shop\nsources: { ${source} }\n${consumer(key)}`);
   const said = await runCommand(["migrate", next, "--from", old, "--target", target, "--output", steps]);
   expect(said).toMatchObject({ code: 0, error: "" });
-  expect(said.out).toContain(`billing takes from ${names}. Move `);
+  expect(said.out).toContain(`billing takes from ${names}.\n   Move the publishers of shop`);
   expect(said.out).toMatch(/2\. Wait until no program publishes to these sources any more:\n {3}shop[.-]orders\n/);
   expect(readdirSync(steps)).toEqual(["1-beside.yaml", "2-given-up.yaml", "3-last.yaml"]);
   let from = old;
@@ -159,7 +159,16 @@ test("a source without a consumer is named, and so are instances that have to re
   writeFileSync(old, declared("orders", "topic", alone));
   writeFileSync(next, declared("orders", "direct", alone));
   const instances = await runCommand(["migrate", next, ...options]);
-  expect(instances.out).toContain("Restart the instances of view by this step.");
+  expect(instances.out).toMatch(
+    /Restart the instances of view by this step\.\n {3}Move the publishers of shop\.orders/,
+  );
+  // They keep the sources that they have.
+  const beside = "other: { from: { sales: all }, delivery: every-instance }";
+  const both = (kind: string): string =>
+    declared("sales: { kind: topic }, orders", kind, `billing: { from: { orders: [a] }, ${retry} }, ${beside}`);
+  writeFileSync(old, both("topic"));
+  writeFileSync(next, both("direct"));
+  expect((await runCommand(["migrate", next, ...options])).out).not.toContain("Restart");
 });
 
 test("queues that a single deployment leaves with messages in them are named", async () => {
