@@ -34,14 +34,14 @@ export function byDeclaration(system: DeployedSystem, command: string, ...words:
   return ["dead", command, file, ...target, ...at(system), ...words];
 }
 
-/** What a command says that names the dead queue. */
+/** The answer of a command that gets the name of the dead queue. */
 export const ask = async <Fields = Record<string, unknown>>(
   system: Where,
   command: string,
   ...words: readonly string[]
 ): Promise<Answer<Fields>> => answerOf(runCommand(byQueue(system, command, ...words)));
 
-/** What a command says that reads the declaration. */
+/** The answer of a command that gets the declaration. */
 export const askDeclared = async <Fields = Record<string, unknown>>(
   system: DeployedSystem,
   command: string,

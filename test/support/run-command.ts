@@ -57,7 +57,7 @@ export async function runCommand(
   }
 }
 
-/** What a command says with `--json`, its exit, and the text of all of its output. */
+/** The fields of a command's answer with `--json`, its exit code, and all of its output as text. */
 export type Answer<Fields = Record<string, unknown>> = Fields & { readonly code: number; readonly text: string };
 
 export async function answerOf<Fields = Record<string, unknown>>(
