@@ -1,8 +1,11 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 
+import type { StrategyName } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
 import { RetryTopology } from "../../src/brokers/rabbitmq/make/index.ts";
 import { importBlocksOf } from "../../src/deploy/terraform.ts";
-import { brokers, compile, type SystemInput } from "../../src/index.ts";
+import { brokers, compile, type CompiledSystem, type SystemInput } from "../../src/index.ts";
+import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { accepted, checked } from "../support/examples.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
 import { runProgram } from "../support/pulumi.ts";
@@ -33,12 +36,17 @@ const keyOf = (index: number): string => `~hash${index}`;
 function deployed(input: SystemInput, vhost: string): Exported {
   const target = { broker: "rabbitmq", version: "4.3", strategy: "staged" } as const;
   const compiled = accepted(compile(checked(input), target));
-  const exported = brokers.rabbitmq.exportFormats["definitions"]?.(compiled, vhost) as Exported;
+  const exported = exportedFrom(compiled, vhost);
   const exchanges = [...exported.exchanges, { name: "events", vhost, type: "fanout", durable: true, arguments: {} }];
+  return { ...exported, exchanges };
+}
+
+function exportedFrom(compiled: CompiledSystem<"rabbitmq">, vhost: string): Exported {
+  const exported = brokers.rabbitmq.exportFormats["definitions"]?.(compiled, vhost) as Exported;
   const bindings = exported.bindings.map((each, index) =>
     Object.keys(each["arguments"] as Values).length > 0 ? { ...each, properties_key: keyOf(index) } : each,
   );
-  return { ...exported, exchanges, bindings };
+  return { ...exported, bindings };
 }
 
 /**
@@ -106,33 +114,58 @@ function parsed(inputs: Values): Values {
   };
 }
 
+/**
+ * Expects that the component declares each entry of the import file as the provider reads it.
+ *
+ * @returns the number of declared resources without an entry
+ */
+async function expectRead(found: Exported, vhost: string, version: string): Promise<number> {
+  const adopted = adoptText(JSON.stringify({ vhosts: [{ name: vhost }], ...found }), `rabbitmq@${version}`);
+  const { draft, imports, proved } = adopted;
+  const { contracts } = proved.compiled as CompiledSystem<"rabbitmq">;
+  const strategies = Object.fromEntries(contracts.map((each) => [each.consumer, each.strategy as StrategyName]));
+  const target = { broker: "rabbitmq", version, strategies, ...draft.options } as const;
+  const run = await runProgram(
+    () => void new RetryTopology(draft.system.name, { system: checked(draft.system), target, vhost, imported: true }),
+  );
+  expect(run.error).toBeUndefined();
+  const [component, ...imported] = imports.entries;
+  expect(component).toMatchObject({ component: true, logicalName: draft.system.name });
+  const parent = run.resources.find(({ type, custom }) => !custom && type === component?.type);
+  const declared = run.resources.filter(({ custom }) => custom);
+  expect(new Set(imports.entries.map(({ name }) => name)).size).toBe(imports.entries.length);
+  for (const { type, logicalName, id = "", parent: below } of imported) {
+    const resource = declared.find((each) => each.type === type && each.name === logicalName);
+    expect(resource?.parent).toBe(parent?.urn);
+    expect(below).toBe(component?.name);
+    expect(parsed(readBack(type, id, found))).toEqual(parsed(resource?.inputs ?? {}));
+  }
+  return declared.length - imported.length;
+}
+
 test.for(["/", "a/b%c"])(
   "in %s the provider reads each imported resource as the component declares it",
-  async (vhost) => {
-    const found = deployed(system, vhost);
-    const adopted = adoptText(JSON.stringify({ vhosts: [{ name: vhost }], ...found }));
-    const { entries, left } = adopted.imports;
-    expect(left).toEqual([]);
-    const { draft } = adopted;
-    const target = { broker: "rabbitmq", version: "4.3", strategy: "staged" } as const;
-    const run = await runProgram(
-      () => void new RetryTopology("shop", { system: checked(draft.system), target, vhost, imported: true }),
-    );
-    expect(run.error).toBeUndefined();
-    const [component, ...imported] = entries;
-    expect(component).toMatchObject({ component: true, logicalName: "shop" });
-    const parent = run.resources.find(({ type, custom }) => !custom && type === component?.type);
-    const declared = run.resources.filter(({ custom }) => custom);
-    expect(imported.length).toBe(declared.length);
-    expect(new Set(entries.map(({ name }) => name)).size).toBe(entries.length);
-    for (const { type, logicalName, id = "", parent: below } of imported) {
-      const resource = declared.find((each) => each.type === type && each.name === logicalName);
-      expect(resource?.parent).toBe(parent?.urn);
-      expect(below).toBe(component?.name);
-      expect(parsed(readBack(type, id, found))).toEqual(parsed(resource?.inputs ?? {}));
-    }
-  },
+  async (vhost) => expect(await expectRead(deployed(system, vhost), vhost, "4.3")).toBe(0),
 );
+
+test("the same of random systems on each version", async () => {
+  const counts = { whole: 0, partly: 0 };
+  const vhosts = fc.constantFrom("/", "a/b%c");
+  await fc.assert(
+    fc.asyncProperty(anySystem, anyTarget, vhosts, async (input, target, vhost) => {
+      const compiled = compile(checked(input), target);
+      if (!compiled.ok) return;
+      const added = await expectRead(
+        exportedFrom(compiled.value as CompiledSystem<"rabbitmq">, vhost),
+        vhost,
+        target.version,
+      );
+      counts[added === 0 ? "whole" : "partly"]++;
+    }),
+    { numRuns: 40 },
+  );
+  expect(counts.whole).toBeGreaterThan(3);
+});
 
 /** The resources of a Terraform file, by address. */
 function terraformed(
