@@ -23,6 +23,8 @@ export interface DeployedDifference<State> {
   readonly name: string;
   readonly settings: readonly DifferentSetting[];
   readonly beside: Beside;
+  /** The way to repair it, if a deployment cannot. */
+  readonly repair?: string;
   /** The consumers of the system with this difference alone. */
   readonly subjects: () => readonly Subject<State>[];
 }

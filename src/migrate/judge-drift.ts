@@ -30,7 +30,7 @@ export function driftBetween(old: Side, next: Side): Checked<Drift<unknown>> {
 
 /** A difference with its effect on messages. */
 export interface JudgedDifference
-  extends Pick<DeployedDifference<unknown>, "change" | "kind" | "name" | "settings">, Judgement {}
+  extends Pick<DeployedDifference<unknown>, "change" | "kind" | "name" | "settings" | "repair">, Judgement {}
 
 /**
  * Judges each difference alone, by the system that is otherwise as declared. If all together are worse than the worst
@@ -119,7 +119,7 @@ export function driftDiagnostics(judged: readonly SharedDifference[], words: Dri
       path: [`${each.kind.replaceAll(" ", "-")}`, each.name],
       message: `${subjectOf(each, words)}: ${effectWords[each.effect]}`,
       notes: [...notesOf(each, words), ...each.trace.map((step, at) => `${at + 1}. ${step}`)],
-      help: words.help,
+      help: (words === againstBroker ? each.repair : undefined) ?? words.help,
     }),
   );
 }

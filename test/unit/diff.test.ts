@@ -94,7 +94,7 @@ test("a declaration that does not compile is one diagnostic", async () => {
 interface Answer {
   readonly ok: boolean;
   readonly differences: readonly { readonly effect: string; readonly kind: string; readonly name: string }[];
-  readonly diagnostics: readonly { readonly code: string; readonly message: string }[];
+  readonly diagnostics: readonly { readonly code: string; readonly message: string; readonly help?: string }[];
 }
 
 async function compared(change: (content: Export) => void): Promise<Answer & { readonly code: number }> {
@@ -131,6 +131,33 @@ test("a foreign queue on the exchange of dead letters is a difference", async ()
     "binding",
     "shop.dead",
   ]);
+});
+
+const otherwise: Readonly<Record<string, readonly [change: (content: Export) => void, fix: RegExp]>> = {
+  "shop.dead": [({ exchanges }) => retyped(exchanges, "shop.dead"), /^stop the consumers, delete the exchange/],
+  "events.orders": [
+    ({ exchanges }) => retyped(exchanges, "events.orders"),
+    /^declare the source with the kind that it has/,
+  ],
+  "shop.billing": [
+    ({ queues }) => retuned(queues, "shop.billing"),
+    /^stop the publishers, and let the consumers empty/,
+  ],
+  "shop.billing.dead": [({ queues }) => retuned(queues, "shop.billing.dead"), /^stop the consumers, and handle/],
+};
+
+function retyped(exchanges: Export["exchanges"], name: string): void {
+  for (const each of exchanges) if (each.name === name) each.type = "headers";
+}
+
+function retuned(queues: Export["queues"], name: string): void {
+  for (const each of queues) if (each.name === name) each.arguments["x-max-length"] = 5;
+}
+
+test.for(Object.entries(otherwise))("%s made otherwise: the fix is the way to make it again", async ([name, of]) => {
+  const { diagnostics } = await compared(of[0]);
+  const found = diagnostics.find(({ message }) => new RegExp(`^the (queue|exchange) ${name} differs`).test(message));
+  expect(found?.help).toMatch(of[1]);
 });
 
 test("Markdown says what could not be read", async () => {

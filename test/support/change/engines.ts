@@ -17,10 +17,16 @@ import { type Backend, runUpdate, type StateEntry } from "./engine-model.ts";
 import { provider } from "./providers.ts";
 import { type Deployment, registeredFor } from "./registered.ts";
 
+interface UpOptions {
+  readonly skipPreview?: boolean;
+  /** Reads the broker first. The model of the engine cannot. */
+  readonly refresh?: boolean;
+}
+
 /** The engine of a deployment: Pulumi itself, or the model of it. */
 export interface Engine {
   /** @returns the error text if the update failed; null if it succeeded */
-  readonly up: (deployment: Deployment, options?: { readonly skipPreview?: boolean }) => Promise<string | null>;
+  readonly up: (deployment: Deployment, options?: UpOptions) => Promise<string | null>;
   readonly destroy: (options?: { readonly skipPreview?: boolean }) => Promise<string | null>;
   readonly unprotect: () => Promise<void>;
   readonly dispose: () => Promise<void>;
@@ -31,7 +37,7 @@ const run = promisify(execFile);
 /** The engine on PATH also imports. */
 export interface ImportingEngine extends Engine {
   /**
-   * Imports the resources of a file, and previews a deployment of them.
+   * Imports the resources of a file, previews a deployment of them, and makes it.
    *
    * @returns the type and the operation of each step of the preview
    */
@@ -71,9 +77,9 @@ export async function pulumiEngine(broker: Broker): Promise<ImportingEngine> {
   if (failure !== null) throw new Error(failure);
   const skipping = (skipPreview = false): string[] => (skipPreview ? ["--skip-preview"] : []);
   return {
-    up: async (deployment, { skipPreview } = {}) => {
+    up: async (deployment, { skipPreview, refresh = false } = {}) => {
       await use(deployment);
-      return pulumi("up", "--yes", ...skipping(skipPreview));
+      return pulumi("up", "--yes", ...skipping(skipPreview), ...(refresh ? ["--refresh"] : []));
     },
     takeOver: async (deployment, importFile) => {
       await use({ ...deployment, imported: true });
@@ -81,6 +87,8 @@ export async function pulumiEngine(broker: Broker): Promise<ImportingEngine> {
       if (refused !== null) throw new Error(refused);
       const words = ["preview", "--json", "--show-sames", "--stack", stack, "--non-interactive"];
       const { stdout } = await run("pulumi", words, { cwd, env, maxBuffer: 2 ** 26 });
+      const failed = await pulumi("up", "--yes", "--skip-preview");
+      if (failed !== null) throw new Error(failed);
       const { steps } = JSON.parse(stdout) as {
         readonly steps: readonly { readonly urn: string; readonly op: string }[];
       };

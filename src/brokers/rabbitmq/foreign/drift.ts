@@ -31,6 +31,7 @@ import {
 } from "../prove/semantics.ts";
 import { changedBy, deletedBy, withUndeclared } from "./changed-topology.ts";
 import { keyWithout, leftWays, sameWays } from "./left-ways.ts";
+import { repairOf } from "./repair.ts";
 import { type Deployment, type VirtualHost, targetOf } from "./deployment.ts";
 
 /**
@@ -95,6 +96,7 @@ export function driftOf(
         ...[...each.values()].map((difference) => ({
           ...told(difference, policies, version),
           beside: besideOf(difference, topology, version),
+          ...repairOf(difference, topology),
           subjects: () => subjects([...ownSettings(difference, ofQueues), difference].reduce(changed, base)),
         })),
       ],

@@ -1,0 +1,35 @@
+import type { Difference } from "../compile/differences.ts";
+import type { Topology } from "../compile/topology.ts";
+
+const again = "deploy with `pulumi up --refresh`";
+
+/** A queue is deleted only when it is empty, and when nothing can come into it. */
+const ofQueues = {
+  work: `stop the publishers, and let the consumers empty this queue and the queues where its messages wait. Then delete it, ${again}, and start the publishers`,
+  dead: `stop the consumers, and handle the dead letters with \`redeliver dead\`. Then delete this queue, ${again}, and start the consumers`,
+  waiting: `stop the consumers, and wait until this queue is empty. Then delete it, ${again}, and start the consumers`,
+} as const;
+
+/**
+ * The way to repair a difference that no deployment can repair. The provider updates no arguments of a queue, and nothing
+ * of an exchange. It would have to delete messages, or the way that they take. A failed message waits in its queue while
+ * its dead-letter exchange is gone, because the broker dead-letters at least once.
+ *
+ * Source: provider 3.3.8, `doesn't support update`; `test/integration/drift-repair.test.ts`.
+ */
+export function repairOf(
+  { change, kind, name }: Difference,
+  { queues, exchanges }: Topology,
+): { readonly repair?: string } {
+  if (change !== "different") return {};
+  if (kind === "queue") {
+    const role = queues.find((queue) => queue.name === name)?.role;
+    return { repair: ofQueues[role === "work" || role === "dead" ? role : "waiting"] };
+  }
+  if (kind === "foreign")
+    return { repair: "declare the source with the kind that it has: it belongs to somebody else" };
+  if (kind !== "exchange") return {};
+  const isSource = exchanges.some((each) => each.name === name && each.role === "source");
+  const users = isSource ? "publishers" : "consumers";
+  return { repair: `stop the ${users}, delete the exchange, ${again}, and start the ${users}` };
+}
