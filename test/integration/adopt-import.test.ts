@@ -35,13 +35,17 @@ const system = {
 const withTiers = inject("brokers").filter(({ version }) => version !== "3.10");
 
 describe.runIf(hasPulumiCli).for(withTiers)("RabbitMQ $fullVersion", { timeout: 300_000 }, (broker) => {
-  test("an adopted topology is unchanged after its import", async ({ expect, onTestFinished }) => {
+  test("an adopted topology is unchanged after its import and the next deployment", async ({
+    expect,
+    onTestFinished,
+  }) => {
     const { vhost, dispose } = await createVhost(broker);
     onTestFinished(dispose);
     const target = { broker: "rabbitmq", version: broker.version, strategy: "staged" } as const;
     const compiled = accepted(compile(checked(system), target));
     const definitions = brokers.rabbitmq.exportFormats["definitions"]?.(compiled, vhost) as JsonObject;
-    await createManagement(broker.managementUrl).importDefinitions(definitions);
+    const management = createManagement(broker.managementUrl);
+    await management.importDefinitions(definitions);
 
     const [output, imports] = [join(folder, `${broker.version}.yaml`), join(folder, `${broker.version}.json`)];
     const url = `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`;
@@ -58,7 +62,9 @@ describe.runIf(hasPulumiCli).for(withTiers)("RabbitMQ $fullVersion", { timeout: 
       version: broker.version,
       strategy: "staged",
     } as const;
+    const before = await management.exportDefinitions(vhost);
     const steps = await engine.takeOver(deployment, imports);
+    expect(await management.exportDefinitions(vhost)).toEqual(before);
     const { queues, exchanges, bindings, policies } = compiled.topology;
     const own = steps.filter(([type]) => type.startsWith("rabbitmq:"));
     expect(own.length).toBe(queues.length + exchanges.length + bindings.length + policies.length);
