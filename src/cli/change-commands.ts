@@ -15,7 +15,7 @@ export function addChangeCommands(program: Command, finish: (exitCode: number) =
     .addOption(
       new Option(
         "--from <file>",
-        "the deployed declaration, or an export of its stack (.json); that of the lock by default",
+        "the deployed declaration, its compiled form or an export of its stack (.json); that of the lock by default",
       ),
     )
     .addOption(new Option("--from-target <target>", "its target and strategy, if they differ"))

@@ -9,6 +9,7 @@ import { refuseChange } from "../migrate/refuse-change.ts";
 import { nameOfSystem } from "../plan/plan.ts";
 import { type ForTarget, type ProvedFile, exitCodeOf, loadPlan, proveLoaded } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { compiledIn, deployedInCompiled } from "./deployed-in-compiled.ts";
 import { deployedInState, isState } from "./deployed-in-state.ts";
 import { readText } from "./read-text.ts";
 import { environmentIn, loadTarget } from "./load-target.ts";
@@ -99,8 +100,12 @@ function withSteps(old: Deployed, { system, target }: Changed, environment: stri
 
 async function declared(from: string, system: string, options: FromOptions): Promise<Deployed | RefusedChange> {
   const text = /\.json$/i.test(from) ? readText(from) : null;
-  if (text?.ok === true && isState(text.value)) {
-    const found = deployedInState(text.value, system, options.fromTarget);
+  const compiled = text?.ok === true ? compiledIn(text.value) : null;
+  if (text?.ok === true && (compiled !== null || isState(text.value))) {
+    const found =
+      compiled === null
+        ? deployedInState(text.value, system, options.fromTarget)
+        : deployedInCompiled(compiled, system, options.fromTarget);
     return found.ok ? found.value : { ...found, about: { file: from }, exitCode: exitCodes.usage };
   }
   // `--strategy` is that of the new target. A deployed target of its own has its own strategy, too.

@@ -62,13 +62,15 @@ export async function compileCommand(
   );
   if (!proved.ok) return proved.exitCode;
   const { exportFormats, diagnoseExport, defaultNamespace } = brokerOf(proved.target);
-  const { compiled, warnings } = proved;
+  const { compiled, warnings, system: declaration } = proved;
   const write = exportFormats[options.format];
   const diagnostics = diagnoseExport?.(compiled, options.format) ?? [];
   if (hasErrors(diagnostics)) return refuse(file, diagnostics, options);
   warn(file, diagnostics, options);
   return print(
-    write === undefined ? { ...compiled, warnings } : write(compiled, options.vhost ?? defaultNamespace),
+    write === undefined
+      ? { ...compiled, input: { declaration, target: proved.target }, warnings }
+      : write(compiled, options.vhost ?? defaultNamespace),
     options.output,
   );
 }

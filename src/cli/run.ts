@@ -159,7 +159,7 @@ function addCompilerCommands(program: Command, finish: Finish): void {
     .addOption(
       new Option(
         "--from <file>",
-        "the deployed declaration, or an export of its stack (.json): also prove the change from it; that of the lock by default",
+        "the deployed declaration, its compiled form or an export of its stack (.json): also prove the change from it; that of the lock by default",
       ),
     )
     .addOption(new Option("--from-target <target>", "its target and strategy, if they differ"))

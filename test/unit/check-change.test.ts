@@ -78,6 +78,40 @@ test("the state of a stack has the deployed declaration and its target", async (
   expect(twoTargets.error).toContain("leave out --from-target");
 });
 
+test("a compiled file has the deployed declaration and its target, if it is JSON of Redeliver's own", async () => {
+  const compile = async (format: string, file: string): Promise<Record<string, unknown>> => {
+    const to = join(folder, file);
+    await runCommand(["compile", "five.yaml", "--target", "rabbitmq@4.3", ...staged, "--format", format, "-o", to]);
+    return JSON.parse(readFileSync(to, "utf8")) as Record<string, unknown>;
+  };
+  const compiled = await compile("json", "compiled.json");
+  const { out } = await check(...staged, "--from", "five.yaml");
+  expect(await check(...staged, "--from", "compiled.json")).toEqual({
+    code: 0,
+    error: "",
+    out: out.replace("change from five.yaml", "change from compiled.json"),
+  });
+  const { input, ...without } = compiled as { readonly input: { readonly declaration: object } };
+  const withName = (name: string) => ({ ...input, declaration: { ...input.declaration, name } });
+  const refusals = [
+    [without, "does not say which declaration and target it is for"],
+    [await compile("definitions", "definitions.json"), "write it with compile --format json"],
+    [await compile("terraform", "terraform.tf.json"), "write it with compile --format json"],
+    [{ ...compiled, input: withName("store") }, "this compiled file is of store, and not shop"],
+    [{ ...compiled, input: {} }, "cannot read the declaration or the target in the compiled file"],
+    [{ ...compiled, topology: {} }, "compiles the declaration in the file otherwise, or somebody edited the file"],
+  ] as const;
+  for (const [data, message] of refusals) {
+    writeFileSync(join(folder, "odd.json"), JSON.stringify(data));
+    const refused = await check(...staged, "--from", "odd.json");
+    expect([refused.code, refused.out]).toEqual([2, ""]);
+    expect(refused.error).toMatch(/^error\[RD401\]: .*\n {2}at {3}odd\.json/);
+    expect(refused.error).toContain(message);
+  }
+  const twoTargets = await check(...staged, "--from", "compiled.json", "--from-target", "rabbitmq@4.3");
+  expect(twoTargets.error).toContain("leave out --from-target");
+});
+
 test("a change that weakens a promise is a warning, at its place in the file", async () => {
   const { code, out, error } = await check(...staged, "--from", "twelve.yaml");
   expect(code).toBe(0);

@@ -148,7 +148,15 @@ test("compile prints everything as JSON, or a definitions file for the named vir
     string,
     unknown
   >;
-  expect(Object.keys(compiled)).toEqual(["target", "topology", "contracts", "promises", "choices", "warnings"]);
+  expect(Object.keys(compiled)).toEqual([
+    "target",
+    "topology",
+    "contracts",
+    "promises",
+    "choices",
+    "input",
+    "warnings",
+  ]);
   expect(
     (
       await redeliver(
