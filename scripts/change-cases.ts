@@ -27,6 +27,7 @@ export interface ChangeCase {
 export const strategiesIn: Readonly<Record<string, readonly string[]>> = {
   "deployment-changes": ["staged", "waits"],
   "broker-upgrade": ["staged", "waits"],
+  "migrate-upgrade": ["staged", "waits"],
   "migration: another strategy, because jitter comes": ["native", "staged"],
   "migrate-apply": ["native", "staged"],
   "sqs-deployment-changes": ["redrive"],
@@ -70,6 +71,8 @@ const forJitter = [
 const delaysAndKeys = "deployment-changes: other delays and keys";
 const olderTarget = "deployment-changes: from the target ";
 const takenOver = "broker-upgrade: RabbitMQ 4.3 takes over the messages of 4.0";
+const upgraded = "migrate-upgrade: from $older under $from to $newer under $to";
+const upTo = (version: string, strategy: string): Edit => on({ version, strategies: { billing: strategy } });
 const jitter = constant("10s", { jitter: "20%" });
 const minute = billing({ handlerTimeout: "1m" });
 const alone = (own: object): Edit => ({ mail: null, billing: { handlerTimeout: undefined, ...own } });
@@ -149,6 +152,9 @@ export const changeCases: readonly ChangeCase[] = [
   change('`delivery: "every-instance"`', alone({}), everyInstance),
   change("target 3.10 to 4.0", on({ version: "3.10" }), on({ version: "4.0" }), olderTarget),
   change("target 3.10 to 4.3", on({ version: "3.10" }), on({ version: "4.3" })),
+  change("target 3.10 to 4.0, and to `staged`", on({ version: "3.10" }), upTo("4.0", "staged"), upgraded),
+  change("target 3.10 to 4.3, and to `native`", on({ version: "3.10" }), upTo("4.3", "native"), upgraded),
+  change("target 3.13 to 4.3, and to `native`", on({ version: "3.13" }), upTo("4.3", "native"), upgraded),
   change("target 4.0 to 4.3", on({ version: "4.0" }), on({ version: "4.3" }), olderTarget, takenOver),
   change("dead letters kept for longer", retain("1d"), retain("10d")),
   change("dead letters kept for less time", retain("10d"), retain("1d")),

@@ -238,6 +238,13 @@ export interface Broker<
   readonly targetFor: (target: Target, consumer: string) => Target;
   /** The target with the settings of single consumers under other names. */
   readonly targetUnder: (target: Target, nameOf: (consumer: string) => string) => Target;
+  /**
+   * The target for a system that is deployed over one for an older target, if queues have to keep parts of that one. Left
+   * out if they never have to.
+   */
+  readonly targetOver?: (old: Target, next: Target) => Target;
+  /** True if a broker as the first target names it has to be upgraded for the second one. Left out without versions. */
+  readonly isOlder?: (one: Target, other: Target) => boolean;
   /** The place of its resources that the target names: a region. Left out if targets name none. */
   readonly placeOf?: (target: Target) => string;
   readonly compile: (plan: Plan, target: Target) => Checked<System>;

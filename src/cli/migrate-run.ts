@@ -84,6 +84,7 @@ export async function deployStep(run: Run): Promise<{ readonly end: End | null; 
     const seen = await look(run);
     const isNew = tries > 0;
     if ("diagnostics" in seen) return { end: seen, isNew };
+    if (seen.tooOld !== null) return { end: beforeUpgrade(run, seen.tooOld), isNew };
     if (seen.left.length === 0) return { end: null, isNew };
     if (run.options.apply !== true) return { end: toDeploy(run, number, seen), isNew };
     if (tries > 1) {
@@ -95,6 +96,16 @@ export async function deployStep(run: Run): Promise<{ readonly end: End | null; 
     );
     if (!sent.ok) return { end: { ...sent, of: "connection" }, isNew };
   }
+}
+
+/** The old topology runs on the newer broker. An older broker would ignore settings of the new one, or refuse them. */
+function beforeUpgrade({ going: { phase, steps } }: Run, found: string): End {
+  const { target } = steps[phase] as Deployed;
+  const wanted = brokerOf(target).formatTarget(target);
+  return shut(
+    [`the broker is ${found}, and this step needs ${wanted}`],
+    "upgrade the broker, and leave everything on it as it is. Then run the same command again",
+  );
 }
 
 function numberOf({ going: { phase, steps, back } }: Run): string {

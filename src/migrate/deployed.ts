@@ -75,6 +75,16 @@ export function partKey({ kind, name }: Pick<DeployedPart, "kind" | "name">): st
   return `${kind} ${name}`;
 }
 
+/** The target of a system that is deployed over another one. Its queues keep the parts that nobody can change. */
+export function overDeployed({ target: old }: Pick<Deployed, "target">, target: Target): Target {
+  return old.broker === target.broker ? (brokerOf(target).targetOver?.(old, target) ?? target) : target;
+}
+
+/** True if the broker has to be upgraded before a target. */
+export function needsUpgrade(old: Target, target: Target): boolean {
+  return old.broker === target.broker && brokerOf(target).isOlder?.(old, target) === true;
+}
+
 /** True if the new system is on another broker or in another region. Then everything old stays as it is. */
 export function isElsewhere(from: Deployed, to: Deployed): boolean {
   const [old, now] = [from, to].map(({ target }) => brokerOf(target).placeOf?.(target));

@@ -1,14 +1,16 @@
-import { brokerOf } from "../brokers/index.ts";
+import { type Target, brokerOf } from "../brokers/index.ts";
 import type { ChangeRequest } from "../brokers/migrating.ts";
 import type { Drift } from "../brokers/drift.ts";
 import { type Checked, accepted } from "../diagnostics/diagnostic.ts";
-import { type Deployed, partKey } from "./deployed.ts";
+import { type Deployed, needsUpgrade, partKey } from "./deployed.ts";
 import { driftFrom, judgeDrift } from "./judge-drift.ts";
 
 /** A broker in the middle of a step. */
 export interface StepSeen {
   /** The differences that the step does not explain. */
   readonly strange: Drift<unknown>;
+  /** The broker, if it is older than the target of the step. Null if it is not. */
+  readonly tooOld: string | null;
   /** The changes that are left to make. */
   readonly left: readonly Pick<ChangeRequest, "text">[];
   /** The same as requests. Null if only a deployment can make them. */
@@ -39,7 +41,14 @@ export function seeStep(deployment: unknown, before: Deployed, to: Deployed): Ch
   const requests = migrating.requestsFor?.(deployment as never, before.compiled, to.compiled, lateQueues) ?? null;
   const mended = late.filter(({ queue }) => requests?.some(({ mends }) => mends === queue)).map(({ text }) => text);
   const left = requests ?? changesIn(now.value, differences, migrating.givesUp);
-  return accepted({ strange, left, requests, mended });
+  return accepted({ strange, tooOld: tooOldIn(deployment, to.target), left, requests, mended });
+}
+
+/** A migration may begin before the broker is upgraded. A broker that names no version is not compared. */
+function tooOldIn(deployment: unknown, target: Target): string | null {
+  const { auditor, formatTarget } = brokerOf(target);
+  const own = auditor?.targetOf(deployment as never);
+  return own?.ok === true && own.value !== null && needsUpgrade(own.value, target) ? formatTarget(own.value) : null;
 }
 
 /** True if nothing of the first step of a migration is done, so that another migration may take its place. */

@@ -4,7 +4,7 @@ import { withOwnStrategy } from "../contract/own-strategy.ts";
 import type { System } from "../declare/system.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import { plan, planAlone } from "../plan/plan.ts";
-import { type Deployed, underNewNames } from "./deployed.ts";
+import { type Deployed, overDeployed, underNewNames } from "./deployed.ts";
 
 /** A target, and the consumers whose deployed strategy it names. */
 export interface Kept {
@@ -16,7 +16,8 @@ export interface Kept {
  * The target on which `auto` keeps the deployed strategy of each consumer, as long as that keeps every promise. Another
  * one is a migration, and a small change of a declaration must not begin one. Strategies that the target names count.
  */
-export function keepStrategies(old: Deployed, system: System, target: Target): Kept {
+export function keepStrategies(old: Deployed, system: System, wanted: Target): Kept {
+  const target = overDeployed(old, wanted);
   const none = { value: target, kept: [] };
   if (old.target.broker !== target.broker) return none;
   const compiled = brokerOf(target).compile(plan(system), target);

@@ -1,7 +1,9 @@
 import type { AnyContract } from "../contract/contract.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
-import { type Deployed, renamed } from "./deployed.ts";
+import type { Target } from "../brokers/index.ts";
+import { type Deployed, needsUpgrade, renamed } from "./deployed.ts";
 import { freeKey } from "./free-names.ts";
+import { keepStrategies } from "./keep-strategies.ts";
 import { type Migration, planMigration } from "./plan-migration.ts";
 
 /** The way back, and the system that it begins with: the present step under the names of the old declaration. */
@@ -24,8 +26,20 @@ export function planBack(old: Deployed, present: Deployed, last: Deployed): Chec
   const heirs = [...names].flatMap(([consumer, drained]) =>
     Object.hasOwn(old.system.consumers, consumer) ? [[drained, consumer] as const] : [],
   );
-  const planned = planMigration(renamed(last, names), old.system, old.target, { start, heirs: new Map(heirs) });
+  const planned = planMigration(renamed(last, names), old.system, targetBack(old, last), {
+    start,
+    heirs: new Map(heirs),
+  });
   return planned.ok ? { ...planned, value: { start, migration: planned.value } } : planned;
+}
+
+/** Nobody takes a broker back to an older version, and the new code drains by a strategy that may need the newer one. */
+function targetBack(old: Deployed, { target: last }: Deployed): Target {
+  if (!needsUpgrade(old.target, last)) return old.target;
+  const { strategies: _, ...newer } = last;
+  const { strategy, strategies } = old.target;
+  const target = { ...newer, strategy, ...(strategies === undefined ? {} : { strategies }) } as Target;
+  return keepStrategies(old, old.system, target).value;
 }
 
 /** A consumer gets the name that the old declaration has for its queue. Another one does not keep such a name. */

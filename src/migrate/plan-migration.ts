@@ -6,7 +6,7 @@ import type { AnyContract } from "../contract/contract.ts";
 import { type Checked, type Diagnostic, accepted, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { nameOfSystem, plan } from "../plan/plan.ts";
 import { namesOfQueues } from "../plan/names.ts";
-import { type Deployed, deployedOf, partsBeside, underNewNames } from "./deployed.ts";
+import { type Deployed, deployedOf, needsUpgrade, overDeployed, partsBeside, underNewNames } from "./deployed.ts";
 import { withStrategies } from "./keep-strategies.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { type ProvedChange, proveChange } from "./prove-change.ts";
@@ -24,6 +24,10 @@ export interface MigrationStep extends Pick<ProvedChange, "verdicts" | "warnings
 
 /** A way from a deployed system to a new one that no single deployment can make. */
 export interface Migration {
+  /** The target that the broker has to be upgraded to before the first step. Null if the target is no newer one. */
+  readonly upgradeTo: string | null;
+  /** The settings that the target needs because of the deployed queues, and that nobody has asked for. */
+  readonly settings: Readonly<Record<string, unknown>>;
   /** The reasons that no single deployment makes the change; empty if one does. */
   readonly reasons: readonly string[];
   /** The consumers that get new queues, each with the one that drains its old ones. */
@@ -57,10 +61,15 @@ export type Moved = ReturnType<typeof movedOf>;
 export function planMigration(
   old: Deployed,
   system: System,
-  target: Target,
+  wanted: Target,
   back: { readonly start: Deployed; readonly heirs: ReadonlyMap<string, string> } | null = null,
 ): Checked<Migration> {
   const { start = old, heirs = new Map<string, string>() } = back ?? {};
+  const target = overDeployed(old, wanted);
+  const own = {
+    upgradeTo: needsUpgrade(old.target, target) ? brokerOf(target).formatTarget(target) : null,
+    settings: Object.fromEntries(Object.entries(target).filter(([key]) => !Object.hasOwn(wanted, key))),
+  };
   const direct = compiledFor(system, target);
   if (!direct.ok) return direct;
   const from = underNewNames(old, system);
@@ -69,16 +78,16 @@ export function planMigration(
   const sources = refused.length === 0 && heirs.size === 0 ? [] : sourcesLeft(from, direct.value, heirs);
   const named = compiledFor(withNewNames(direct.value, sources), target);
   if (!named.ok) return impossible(refused);
-  const wanted = refused.length === 0 ? [] : movedIn(from, named.value);
-  if (wanted.length > 0 || sources.length > 0 || (gone.length > 0 && refused.length === 0)) {
-    const steps = inSteps(from, named.value, { wanted, gone, sources, start });
+  const moved = refused.length === 0 ? [] : movedIn(from, named.value);
+  if (moved.length > 0 || sources.length > 0 || (gone.length > 0 && refused.length === 0)) {
+    const steps = inSteps(from, named.value, { wanted: moved, gone, sources, start });
     const reasons = refused.flatMap(({ message, notes }) => [message, ...notes]);
-    if (steps.ok) return { ...steps, value: { ...steps.value, reasons } };
+    if (steps.ok) return { ...steps, value: { ...own, ...steps.value, reasons } };
     // Nobody would read the new queues after a way back that drains nothing.
     if (refused.length > 0 || back !== null) return steps;
   }
   if (refused.length > 0) return impossible(refused);
-  const nothing = { reasons: [], moved: [], gone: [], sources: [], dropped: [], drained: [] };
+  const nothing = { ...own, reasons: [], moved: [], gone: [], sources: [], dropped: [], drained: [] };
   return proved(underNewNames(start, system), direct.value, (last) => ({ ...nothing, steps: [last] }));
 }
 
@@ -92,7 +101,7 @@ function inSteps(
   from: Deployed,
   to: Deployed,
   { wanted, gone, sources, start }: Draining,
-): Checked<Omit<Migration, "reasons">> {
+): Checked<Omit<Migration, "upgradeTo" | "settings" | "reasons">> {
   const { system, target } = to;
   const keys = new Map([
     ...wanted.map((consumer) => [consumer, freeKey(system.consumers, consumer)] as const),

@@ -2,7 +2,7 @@ import type { DeployedPart } from "../brokers/deployed-part.ts";
 import { brokerOf } from "../brokers/index.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import { type Diagnostic, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
-import { type Deployed, isElsewhere, partKey } from "./deployed.ts";
+import { type Deployed, isElsewhere, overDeployed, partKey } from "./deployed.ts";
 import { objectionsTo } from "./keep-strategies.ts";
 import { sourcesInUse } from "./sources-in-use.ts";
 import { type TakenSources, takenAfter } from "./taken-sources.ts";
@@ -177,6 +177,10 @@ function helpOf(from: Deployed, to: Deployed, consumer: string | null): string {
   const old = strategyOf(from, consumer);
   if (isAnother(from, to))
     return "keep the name of the system, with formerly if you rename it, or give the new one's queue another name";
+  const { target } = to;
+  const needed = Object.entries(overDeployed(from, target)).filter(([key]) => !Object.hasOwn(target, key));
+  if (needed.length > 0)
+    return `write ${needed.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(", ")} in the target, so that the queues stay as they are, or keep the target ${from.compiled.target}`;
   if (from.compiled.target !== to.compiled.target)
     return `keep the target ${from.compiled.target} until these are empty, or deploy the system under another name beside this one`;
   if (consumer !== null && old !== null && old !== strategyOf(to, consumer))

@@ -12,7 +12,14 @@ export function renderMigration(migration: Migration, files: readonly string[]):
   const { reasons, gone, steps } = migration;
   const [first, ...others] = steps.map((step, index) => ({ step, file: visible(files[index] ?? "") }));
   if (first === undefined) return "";
-  if (others.length === 0) return ["one deployment makes this change", ...provedOf(first.step), ""].join("\n");
+  const upgrade = upgradeIn(migration);
+  if (others.length === 0)
+    return [
+      ...upgrade,
+      `one deployment makes this change${withIn(settingsOf(migration), "")}`,
+      ...provedOf(first.step),
+      "",
+    ].join("\n");
   const isDrained = migration.drained.length > 0;
   const gate = gateOf(migration);
   return [
@@ -21,7 +28,8 @@ export function renderMigration(migration: Migration, files: readonly string[]):
     ...gone.map(
       ({ consumer, queue }) => `   nothing would take the messages of ${visible(consumer)} from ${visible(queue)}`,
     ),
-    `1. Deploy ${first.file}${strategiesOf(first.step)}`,
+    ...upgrade,
+    `1. Deploy ${first.file}${withIn([...settingsOf(migration), ...strategiesOf(first.step)], ".")}`,
     ...besideIn(migration),
     ...provedOf(first.step),
     ...gate,
@@ -96,9 +104,22 @@ function gateOf({ moved, gone, sources, drained }: Migration): readonly string[]
 }
 
 /** The old code keeps its strategy, and `auto` could choose another. */
-function strategiesOf({ target: { strategies = {} } }: MigrationStep): string {
+function strategiesOf({ target: { strategies = {} } }: MigrationStep): readonly string[] {
   const named = Object.entries(strategies).map(([consumer, strategy]) => `${JSON.stringify(consumer)}: ${strategy}`);
-  return named.length === 0 ? "." : visible(`, with this in the target: strategies: { ${named.join(", ")} }`);
+  return named.length === 0 ? [] : [`strategies: { ${named.join(", ")} }`];
+}
+
+function settingsOf({ settings }: Migration): readonly string[] {
+  return Object.entries(settings).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
+}
+
+function withIn(settings: readonly string[], end: string): string {
+  return settings.length === 0 ? end : visible(`, with this in the target: ${settings.join(", ")}`);
+}
+
+/** The old topology runs on the newer broker, and its proof covers the time between. */
+function upgradeIn({ upgradeTo }: Migration): readonly string[] {
+  return upgradeTo === null ? [] : [`Before: upgrade the broker to ${upgradeTo}, and leave everything on it as it is.`];
 }
 
 function provedOf({ verdicts, left }: MigrationStep): readonly string[] {

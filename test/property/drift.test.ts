@@ -142,7 +142,10 @@ test.for(targets)("a limit of $strategy on $version that a queue has by itself i
   const proved = shopOn(target);
   const { compiled } = proved;
   const { policies, queues } = compiled.topology;
-  const limits = policies.filter(({ definition: { "delivery-limit": limit } }) => Number(limit) > 0);
+  // No message reaches the greatest one, and none is above it.
+  const limits = policies.filter(({ definition: { "delivery-limit": limit } }) => {
+    return Number(limit) > 0 && Number(limit) < Number.MAX_SAFE_INTEGER;
+  });
   expect(limits.length).toBeGreaterThan(0);
   for (const { name, definition } of limits) {
     const { "delivery-limit": limit, ...rest } = definition;

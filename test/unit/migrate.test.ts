@@ -25,6 +25,7 @@ beforeEach(() => {
 });
 
 const options = ["--from", old, "--target", "rabbitmq@4.3"];
+const fromNewer = ["--from", old, "--from-target", "rabbitmq@4.0"];
 const fromOlder = ["--from", old, "--from-target", "rabbitmq@3.13"];
 
 test("each step is written, and check proves it as the change from the one before", async () => {
@@ -192,8 +193,23 @@ test("as JSON it has the declarations of all steps, and nothing is written", asy
   expect(existsSync(steps)).toBe(false);
 });
 
+test("the change to a target 4.x begins with the broker's upgrade, and keeps the arguments of queues", async () => {
+  const to = (target: string): readonly string[] => ["migrate", old, ...fromOlder, "--target", target];
+  const said = await runCommand(to("rabbitmq@4.3"));
+  expect(said).toMatchObject({ code: 0, error: "" });
+  const [before, first] = ["Before: upgrade the broker to rabbitmq@4.3", "1. Deploy 1-beside.yaml"].map((text) =>
+    said.out.indexOf(text),
+  ) as [number, number];
+  expect([before > 0, before < first]).toEqual([true, true]);
+  expect(said.out).toContain('with this in the target: since: "3.13", strategies: { "billing-before": staged }');
+  const { out } = await runCommand([...to("rabbitmq@4.0"), "--json"]);
+  const { steps, ...plan } = JSON.parse(out) as { readonly steps: readonly { readonly target: object }[] };
+  expect(plan).toMatchObject({ reasons: [], upgradeTo: "rabbitmq@4.0", settings: { since: "3.13" } });
+  expect(steps).toMatchObject([{ target: { version: "4.0", since: "3.13" } }]);
+});
+
 test("a change without an order is refused, and nothing is written", async () => {
-  const said = await runCommand(["migrate", old, ...fromOlder, "--target", "rabbitmq@4.0", "--output", steps]);
+  const said = await runCommand(["migrate", old, ...fromNewer, "--target", "rabbitmq@3.13", "--output", steps]);
   expect([said.code, ...new Set(said.error.match(/error\[RD\d+\]/g))]).toEqual([1, "error[RD306]"]);
   // The consumer that drains stands in no file of a person.
   expect(said.error).toMatch(/^ {2}at .*: consumers\.billing$/m);

@@ -113,7 +113,7 @@ export const changeExamples = {
     },
   },
   RD306: {
-    fires: { ...versions("rabbitmq@3.13", "rabbitmq@4.0"), by: "migrate" },
+    fires: { ...versions("rabbitmq@4.0", "rabbitmq@3.13"), by: "migrate" },
     quiet: { ...change({}, {}, ["staged", "waits"]), by: "migrate" },
   },
   RD308: {

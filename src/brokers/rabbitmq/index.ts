@@ -4,7 +4,7 @@ import type { Adopter } from "../adopter.ts";
 import type { Broker, HttpReader } from "../broker.ts";
 import type { Differ } from "../drift.ts";
 import { auditor } from "./auditor.ts";
-import { type RabbitmqTarget, formatTarget, strategyNames } from "./compile/capabilities.ts";
+import { type RabbitmqTarget, formatTarget, isOlder, strategyNames, targetOver } from "./compile/capabilities.ts";
 import { type RabbitmqCompiled, compileRabbitmq } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
 import { deployedOver } from "./foreign/adopt/deployed-over.ts";
@@ -60,6 +60,8 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
   formatTarget,
   targetFor: withOwnStrategy,
   targetUnder: strategiesUnder,
+  targetOver,
+  isOlder,
   separator: ".",
   compile: compileRabbitmq,
   graphOf,

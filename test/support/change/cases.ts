@@ -107,8 +107,11 @@ export function changeCases(version: string, vhost: string, otherVhost: string, 
           {
             name: `from the target ${older}`,
             before: { ...waits, version: older },
-            // From 4.0 on, waiting queues have one argument more. Between 4.0 and 4.3 they do not differ.
-            steps: [{ to: waits, ...allowed, refused: older === "3.10" ? inPlace : null }],
+            // From 4.0 on, new waiting queues have one argument more. Between 4.0 and 4.3 they do not differ.
+            steps: [
+              { to: waits, ...allowed, refused: older === "3.10" ? inPlace : null },
+              { to: { ...waits, since: older }, ...allowed, refused: null },
+            ],
           },
         ]
       : []),

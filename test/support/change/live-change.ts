@@ -37,8 +37,8 @@ export interface Waiting {
 
 const foreign = "foreign";
 
-export function compiledOf({ system, version, strategy, strategies }: Deployment): Compiled {
-  const compiled = compile(system, { broker: "rabbitmq", version, strategy, strategies });
+export function compiledOf({ system, version, strategy, strategies, since }: Deployment): Compiled {
+  const compiled = compile(system, { broker: "rabbitmq", version, strategy, strategies, since });
   if (!compiled.ok) throw new Error(compiled.diagnostics.map(({ message }) => message).join("\n"));
   return compiled.value;
 }

@@ -10,8 +10,13 @@ import { type Said, runSeparately } from "../run-command.ts";
  * A virtual host with a deployed system, its project file, and its lock.
  *
  * @param declaration the system with these properties of the consumer that changes; none of them is deployed
+ * @param deployed the target that it is deployed for
  */
-export async function stageMigration(broker: Broker, declaration: (own: object) => object) {
+export async function stageMigration(
+  broker: Broker,
+  declaration: (own: object) => object,
+  deployed: object = { broker: "rabbitmq", version: broker.version },
+) {
   const { vhost, amqpUrl: url, dispose } = await createVhost(broker);
   const management = createManagement(broker.managementUrl);
   const folder = mkdtempSync(join(tmpdir(), "redeliver-migration-"));
@@ -21,8 +26,11 @@ export async function stageMigration(broker: Broker, declaration: (own: object) 
   const { origin } = new URL(broker.managementUrl);
   const { user, password } = credentialsOf(broker.managementUrl);
   const environment = { RABBITMQ_USERNAME: user, RABBITMQ_PASSWORD: password };
-  const target = `{ target: rabbitmq@${broker.version}, managementUrl: "${origin}/${vhost}" }`;
-  writeFileSync(project, `declaration: shop.json\nenvironments: { prod: ${target} }\n`);
+  const aim = (target: object): void => {
+    const prod = { target, managementUrl: `${origin}/${vhost}` };
+    writeFileSync(project, JSON.stringify({ declaration: "shop.json", environments: { prod } }));
+  };
+  aim(deployed);
   const declare = (own: object): void => writeFileSync(shop, JSON.stringify(declaration(own)));
   const redeliver = async (...words: readonly string[]): Promise<Said> =>
     runSeparately([...words, "--project", project], environment);
@@ -35,5 +43,5 @@ export async function stageMigration(broker: Broker, declaration: (own: object) 
     rmSync(folder, { recursive: true });
     await dispose();
   };
-  return { vhost, url, management, project, lock, environment, declare, redeliver, remove };
+  return { vhost, url, management, project, lock, environment, declare, aim, redeliver, remove };
 }

@@ -12,6 +12,7 @@ export interface Deployment {
   readonly version: string;
   readonly strategy: "auto" | "native" | "deferred" | "staged" | "waits";
   readonly strategies?: Readonly<Record<string, Deployment["strategy"]>> | undefined;
+  readonly since?: string;
 }
 
 const registered = new Map<string, Promise<readonly RegisteredResource[]>>();
@@ -33,9 +34,9 @@ export async function registeredFor(deployment: Deployment): Promise<readonly Re
 }
 
 async function register(deployment: Deployment): Promise<readonly RegisteredResource[]> {
-  const { component, vhost, system, version, strategy, strategies } = deployment;
+  const { component, vhost, system, version, strategy, strategies, since } = deployment;
   const run = await runProgram(() => {
-    const target = { broker: "rabbitmq" as const, version, strategy, strategies };
+    const target = { broker: "rabbitmq" as const, version, strategy, strategies, since };
     void new RetryTopology(component, { system, target, vhost: pulumi.output(vhost) });
     return {};
   });

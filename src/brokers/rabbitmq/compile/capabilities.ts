@@ -99,6 +99,12 @@ export const rabbitmqLimits = Object.freeze({
    * Queues", resource use.
    */
   quorumQueues: 5_000,
+  /**
+   * A delivery limit that no message reaches: at 100,000 deliveries a second it takes 2,800 years. Up to 3.13 it changes
+   * nothing, and from 4.0 on it replaces the default of 20. So a queue without the argument keeps its messages over an
+   * upgrade. A negative limit would do the same from 4.0 on, but before that it means "dead after one delivery".
+   */
+  unreachedDeliveryLimit: Number.MAX_SAFE_INTEGER,
   /** The most attempts of one consumer under `staged`. Each but the first has a tier, which is a quorum queue. */
   stagedAttempts: 100,
   /**
@@ -116,6 +122,38 @@ export interface RabbitmqTarget {
   readonly patch: number | null;
   readonly strategy: "auto" | StrategyName;
   readonly strategies?: Readonly<Record<string, "auto" | StrategyName>>;
+  /** The older series that the system was first deployed for. Its queues keep the arguments of that one. */
+  readonly since?: RabbitmqVersion;
+}
+
+/**
+ * The target for a system that is deployed over an older one. Nobody can change the arguments of a queue, so the queues
+ * keep those of the older target.
+ */
+export function targetOver(old: RabbitmqTarget, next: RabbitmqTarget): RabbitmqTarget {
+  const { since = old.version } = old;
+  return next.since === undefined && hasNoLimit(since) && !hasNoLimit(next.version) ? { ...next, since } : next;
+}
+
+/** True if queues for a target have no argument for their delivery limit. */
+function hasNoLimit(version: RabbitmqVersion): boolean {
+  return capabilities[version].unlimitedDeliveryLimit === null;
+}
+
+/** The facts of a target's series. */
+export interface TargetCapabilities extends RabbitmqCapabilities {
+  /** True if an argument switches off the delivery limit of a queue that keeps its messages. Otherwise a policy does. */
+  readonly limitIsArgument: boolean;
+}
+
+export function capabilitiesOf({ version, since = version }: RabbitmqTarget): TargetCapabilities {
+  return { ...capabilities[version], limitIsArgument: !hasNoLimit(since) };
+}
+
+/** True if a broker with the rules of the first target has to be upgraded for the second one. */
+export function isOlder(one: RabbitmqTarget, other: RabbitmqTarget): boolean {
+  const [own, wanted] = [one, other].map(({ version }) => versions.indexOf(version)) as [number, number];
+  return own < wanted || (own === wanted && other.patch !== null && one.patch !== null && one.patch < other.patch);
 }
 
 /** The strategies for RabbitMQ, in the order that `auto` tries them. */

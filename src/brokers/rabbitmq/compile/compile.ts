@@ -7,7 +7,7 @@ import { type Objections, chooseStrategy } from "../../../contract/choose-strate
 import { type CompiledConsumer, compileConsumers } from "../../../contract/compile-consumer.ts";
 import { withOwnStrategy } from "../../../contract/own-strategy.ts";
 import { sharedQueues } from "../../../contract/shared-problems.ts";
-import { type RabbitmqTarget, type StrategyName, capabilities, formatTarget } from "./capabilities.ts";
+import { type RabbitmqTarget, type StrategyName, capabilities, capabilitiesOf, formatTarget } from "./capabilities.ts";
 import type { Contract } from "./contract.ts";
 import { diagnoseClashes, diagnosePlan, refuseConsumer, warnings } from "./diagnose.ts";
 import { everyInstance } from "./every-instance.ts";
@@ -71,7 +71,7 @@ function compileConsumer(
   if (plan.retry === null) return { diagnostics: [], result: everyInstance(whole, plan, target) };
   const input: StrategyInput = {
     target,
-    capabilities: capabilities[target.version],
+    capabilities: capabilitiesOf(target),
     prefix: sharedPrefix(whole),
     plan,
     retry: plan.retry,
@@ -96,7 +96,7 @@ function compileConsumer(
 function refusal(input: StrategyInput, objections: Objections<StrategyName>): Diagnostic {
   const wanted = input.target.strategy;
   const newest: RabbitmqTarget = { ...input.target, version: "4.3", patch: null };
-  const onNewest = { ...input, target: newest, capabilities: capabilities[newest.version] };
+  const onNewest = { ...input, target: newest, capabilities: capabilitiesOf(newest) };
   const upgradeTo = strategies.some(
     (strategy) => (wanted === "auto" || strategy.name === wanted) && strategy.objections(onNewest).length === 0,
   )

@@ -1,4 +1,4 @@
-import type { RabbitmqCapabilities } from "./capabilities.ts";
+import { type TargetCapabilities, rabbitmqLimits } from "./capabilities.ts";
 import { exactPattern } from "./names.ts";
 import type {
   BindingResource,
@@ -41,8 +41,10 @@ export interface QueueDraft {
  * recreates a queue. A queue with nothing to tune gets a policy too. It keeps out an administrator's catch-all policy,
  * say one with a `message-ttl`, from messages that must stay.
  */
-export function addQueue(draft: TopologyDraft, capabilities: RabbitmqCapabilities, queue: QueueDraft): void {
-  const keepsItsMessages = queue.role !== "work" && capabilities.unlimitedDeliveryLimit !== null;
+export function addQueue(draft: TopologyDraft, capabilities: TargetCapabilities, queue: QueueDraft): void {
+  // Otherwise the broker would delete waiting messages that an operator looks at and puts back twenty-one times.
+  const isKeeping = queue.role !== "work";
+  const { limitIsArgument, unlimitedDeliveryLimit: unlimited } = capabilities;
   const resource: QueueResource = {
     name: queue.name,
     role: queue.role,
@@ -61,8 +63,7 @@ export function addQueue(draft: TopologyDraft, capabilities: RabbitmqCapabilitie
             "x-dead-letter-strategy": "at-least-once",
           }),
       ...queue.ownArguments,
-      // Otherwise the broker would delete waiting messages that an operator looks at and puts back twenty-one times.
-      ...(keepsItsMessages ? { "x-delivery-limit": capabilities.unlimitedDeliveryLimit as number } : {}),
+      ...(isKeeping && limitIsArgument && unlimited !== null ? { "x-delivery-limit": unlimited } : {}),
     },
   };
   const policy: PolicyResource = {
@@ -70,7 +71,11 @@ export function addQueue(draft: TopologyDraft, capabilities: RabbitmqCapabilitie
     pattern: exactPattern(queue.name),
     applyTo: capabilities.policyScope,
     priority: policyPriority,
-    definition: { overflow: "reject-publish", ...queue.tuning },
+    definition: {
+      overflow: "reject-publish",
+      ...(isKeeping && !limitIsArgument ? { "delivery-limit": rabbitmqLimits.unreachedDeliveryLimit } : {}),
+      ...queue.tuning,
+    },
   };
   draft.policies.push(policy);
   draft.queues.push(resource);
@@ -79,7 +84,7 @@ export function addQueue(draft: TopologyDraft, capabilities: RabbitmqCapabilitie
 /** Adds a shared queue, and an exchange of the same name that leads to it alone. */
 export function addQueueWithExchange(
   draft: TopologyDraft,
-  capabilities: RabbitmqCapabilities,
+  capabilities: TargetCapabilities,
   queue: Omit<QueueDraft, "role" | "consumer"> & { readonly role: QueueRole & ExchangeRole },
 ): void {
   const { name, role } = queue;

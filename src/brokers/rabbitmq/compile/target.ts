@@ -1,9 +1,9 @@
 import { deepFreeze } from "../../../declare/freeze.ts";
-import { type Checked, accepted } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted } from "../../../diagnostics/diagnostic.ts";
 import { unknownOptions, unknownStrategy, unknownTarget } from "../../../contract/shared-problems.ts";
 import { diagnoseStrategies } from "../../../contract/own-strategy.ts";
 import type { RabbitmqTarget, RabbitmqVersion, StrategyName } from "./capabilities.ts";
-import { strategyNames, versions } from "./capabilities.ts";
+import { isOlder, strategyNames, versions } from "./capabilities.ts";
 
 /** A target as a person writes it, in code or in the configuration of a stack. */
 export interface RabbitmqTargetInput {
@@ -13,6 +13,11 @@ export interface RabbitmqTargetInput {
   readonly strategy?: "auto" | StrategyName | undefined;
   /** By consumer: a strategy of its own. All others have `strategy`. */
   readonly strategies?: Readonly<Record<string, "auto" | StrategyName>> | undefined;
+  /**
+   * The older version that the system was first deployed for, such as `"3.13"`. Its queues keep the arguments of that
+   * version, because nobody can change them.
+   */
+  readonly since?: string | undefined;
 }
 
 /** Reads a version such as `4.3` or `4.3.6`, and a strategy's name. */
@@ -55,18 +60,35 @@ function likelyVersion(given: unknown): RabbitmqVersion | undefined {
   return versions.find((each) => Number(each) === given) ?? newest;
 }
 
-const optionNames = ["broker", "version", "strategy", "strategies"];
+const optionNames = ["broker", "version", "strategy", "strategies", "since"];
 
 /** Checks a target that is data, or that was checked before. */
 export function checkRabbitmqTarget(input: RabbitmqTargetInput | RabbitmqTarget): Checked<RabbitmqTarget> {
   const { patch, ...written } = { patch: null, ...input };
-  const { strategies } = written;
+  const { strategies, since } = written;
   const problems = [
     ...unknownOptions(["target"], "option of a target for RabbitMQ", written, optionNames),
     ...diagnoseStrategies("RabbitMQ", strategies, strategyNames),
   ];
   const target = parseRabbitmqTarget(patch === null ? input.version : `${input.version}.${patch}`, input.strategy);
+  const older = since === undefined ? null : versions.find((each) => each === since);
+  if (
+    older === undefined ||
+    (older !== null && target.ok && isOlder(target.value, { ...target.value, version: older }))
+  )
+    problems.push(unknownSince(since));
   if (problems.length > 0) return { ok: false, diagnostics: [...(target.ok ? [] : target.diagnostics), ...problems] };
-  if (!target.ok || strategies === undefined) return target;
-  return { ...target, value: deepFreeze({ ...target.value, strategies: { ...strategies } }) };
+  if (!target.ok) return target;
+  const named = strategies === undefined ? {} : { strategies: { ...strategies } };
+  return { ...target, value: deepFreeze({ ...target.value, ...named, ...(older ? { since: older } : {}) }) };
+}
+
+function unknownSince(given: unknown): Diagnostic {
+  return unknownTarget({
+    field: "since",
+    noun: "known version of RabbitMQ that is no newer than the target",
+    given: given as string,
+    notes: [`known versions are ${versions.join(", ")}, without a patch release`],
+    help: 'write the version that the system was first deployed for, such as since: "3.13", or leave it out',
+  });
 }

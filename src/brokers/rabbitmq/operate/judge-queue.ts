@@ -1,3 +1,4 @@
+import { rabbitmqLimits } from "../compile/capabilities.ts";
 import { type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
 
 /** A queue, as the management API shows it. Anything may be missing. */
@@ -50,11 +51,15 @@ export function judgeQueue(queue: string, version: string, shown: ShownQueue | n
 
 /**
  * From 4.0 on there is a limit unless all values are negative: with two, the broker takes the larger if one is negative.
- * Up to 3.13 there is one as soon as any value is there. Source: `rabbit_quorum_queue:resolve_delivery_limit/2`.
+ * Up to 3.13 there is one as soon as any value is there. No message reaches the limit that Redeliver sets by a policy.
+ * Source: `rabbit_quorum_queue:resolve_delivery_limit/2`.
  */
 function isUnlimited(limits: readonly unknown[], major: number): boolean {
-  if (major < 4) return limits.length === 0;
-  return limits.length > 0 && limits.every((limit) => Number.isInteger(limit) && Number(limit) < 0);
+  const unreached = rabbitmqLimits.unreachedDeliveryLimit;
+  if (major < 4) return limits.every((limit) => limit === unreached);
+  return (
+    limits.length > 0 && limits.every((limit) => Number.isInteger(limit) && (Number(limit) < 0 || limit === unreached))
+  );
 }
 
 export const hasSingleActiveConsumer = (shown: ShownQueue | null): boolean =>

@@ -2,7 +2,7 @@ import { formatDurationMs } from "../../../../declare/duration.ts";
 import type { ConsumerPlan, RetryPlan } from "../../../../plan/plan.ts";
 import type { Candidate, Objection } from "../../../../contract/choose-strategy.ts";
 import { type Promises, broker, consumer, nobody } from "../../../../contract/promise.ts";
-import type { RabbitmqCapabilities, RabbitmqTarget, StrategyName } from "../capabilities.ts";
+import type { TargetCapabilities, RabbitmqTarget, StrategyName } from "../capabilities.ts";
 import { rabbitmqLimits } from "../capabilities.ts";
 import type { Contract, Operation, PublishOperation } from "../contract.ts";
 import { argumentsOf } from "../queue-arguments.ts";
@@ -13,7 +13,7 @@ import type { TopologyDraft } from "../topology.ts";
 /** One consumer with a work queue, and all that a strategy needs to compile it. */
 export interface StrategyInput {
   readonly target: RabbitmqTarget;
-  readonly capabilities: RabbitmqCapabilities;
+  readonly capabilities: TargetCapabilities;
   /** The beginning of the names of everything that consumers share. */
   readonly prefix: string;
   readonly plan: ConsumerPlan;

@@ -1,3 +1,4 @@
+import { rabbitmqLimits } from "../../compile/capabilities.ts";
 import type { BrokerQueue, DelayedRetry, EffectiveSettings, IgnoredSetting, QueueKind } from "./broker-topology.ts";
 import type { HeaderValue } from "./message-state.ts";
 import type { MatchedPolicies, PolicyIndex } from "./policies.ts";
@@ -169,6 +170,7 @@ function deliveryLimitOf(read: Reader): number | null {
     ignoreWrongType(read, "delivery-limit");
     return rules.wrongDeliveryLimit === "default" ? rules.defaultDeliveryLimit : null;
   }
+  if (value >= rabbitmqLimits.unreachedDeliveryLimit) return null;
   if (value >= 0) return Math.floor(value);
   return rules.negativeDeliveryLimit === "unlimited" ? null : 0;
 }
