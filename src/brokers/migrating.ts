@@ -20,6 +20,8 @@ export interface Watched {
   readonly moved: string;
   /** The connection of each consumer. Empty as well on a broker that lists none. */
   readonly connections: readonly string[];
+  /** True if a consumer has a message of it. Left out on a broker that does not count them. */
+  readonly isTaken?: boolean;
 }
 
 /** Watches the steps of a migration on a running broker, and perhaps carries them out. */

@@ -112,9 +112,24 @@ function numberOf({ going: { phase, steps, back } }: Run): string {
   return `step ${phase + 1} of ${steps.length}${back === true ? " back" : ""}`;
 }
 
-function deployLines({ going: { steps }, options, place }: Run, phase: number): readonly string[] {
+function deployLines(run: Run, phase: number): readonly string[] {
+  const { going, options, place } = run;
   const where = options.output === undefined ? `${place.file} has its declaration` : `${options.output} has its files`;
-  return [`deploy step ${phase + 1} of ${steps.length} now: ${where}`, "then run the same command again"];
+  return [
+    `deploy step ${phase + 1} of ${going.steps.length} now: ${where}`,
+    ...heldLines(run, phase),
+    "then run the same command again",
+  ];
+}
+
+/** The code of consumers in order starts behind the gate. */
+function heldLines({ from, going: { steps } }: Run, phase: number): readonly string[] {
+  const { held = [] } = gateBehind(from, steps, 0, 0) ?? {};
+  if (held.length === 0 || phase > 1) return [];
+  const queues = visible(held.join(", "));
+  return phase === 0
+    ? [`do not yet start code that takes from ${queues}: messages there have to wait for earlier ones`]
+    : [`start the code that takes from ${queues}: earlier messages are handled`];
 }
 
 function toDeploy(run: Run, number: string, { left }: StepSeen): End {
@@ -222,11 +237,12 @@ async function waitAt({ source, options, from, going }: Run, gate: Gate, haveMov
 const looksInLag = 10;
 const progressMs = 5_000;
 
-function helpAt({ drained, left }: Gate, isQuiet: boolean): string {
+function helpAt({ drained, left, held }: Gate, isQuiet: boolean): string {
   if (isQuiet) return "the queues are empty, so stop the code that drains, and run the same command again";
+  const newCode = held.length === 0 ? "the new code, and " : "";
   const what = [
     ...(left.length === 0 ? [] : ["move the publishers"]),
-    ...(drained.length === 0 ? [] : ["run the new code, and the old code under the names that drain"]),
+    ...(drained.length === 0 ? [] : [`run ${newCode}the old code under the names that drain`]),
   ];
   return `${what.join("; ")}. Then run the same command again`;
 }

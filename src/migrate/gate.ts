@@ -1,6 +1,7 @@
 import type { Watched } from "../brokers/migrating.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import { type Deployed, partKey } from "./deployed.ts";
+import { heldBack } from "./held-back.ts";
 import { sourcesUntil } from "./leave-sources.ts";
 import { drainedBefore, longestDelayOf } from "./plan-migration.ts";
 
@@ -14,8 +15,10 @@ export interface Gate {
   readonly aloneMs: number;
   /** By queue, the longest wait of a message. */
   readonly waitsMs: ReadonlyMap<string, number>;
-  /** The sources that publishers leave, as the broker names them. */
+  /** The sources that publishers leave, as the broker names them, and the queues that producers leave. */
   readonly left: readonly string[];
+  /** The new queues of consumers in order, which nothing may take from until then. */
+  readonly held: readonly string[];
 }
 
 /** The gate behind the first step. Other steps have none: null. */
@@ -26,8 +29,16 @@ export function gateBehind(from: Deployed, steps: readonly Deployed[], phase: nu
   const waits = from.parts.flatMap(({ name, longestWaitMs }) =>
     longestWaitMs === null ? [] : [[name, longestWaitMs] as const],
   );
-  const left = sourcesUntil(first, last);
-  return { drained, quietMs: longestDelayOf(from, drained) + lagMs, aloneMs: lagMs, waitsMs: new Map(waits), left };
+  const held = heldBack(from, last);
+  const sent = held.flatMap(({ queue, isDirect }) => (isDirect ? [queue] : []));
+  return {
+    drained,
+    quietMs: longestDelayOf(from, drained) + lagMs,
+    aloneMs: lagMs,
+    waitsMs: new Map(waits),
+    left: [...sourcesUntil(first, last), ...sent],
+    held: held.map(({ newQueue }) => newQueue),
+  };
 }
 
 /** The state of an observation. Times are of a clock that only runs forward. */
@@ -45,7 +56,7 @@ export interface Observed {
 
 /** Adds a look at the broker to an observation. */
 export function observe(
-  { drained, waitsMs, left }: Gate,
+  { drained, waitsMs, left, held }: Gate,
   watched: readonly Watched[],
   before: Observed | null,
   nowMs: number,
@@ -58,6 +69,9 @@ export function observe(
   const messages = [
     ...queues.flatMap((each) => messagesIn(each, waitsMs.get(each.name))),
     ...sources.filter(hasMoved).map(({ name }) => `a program still publishes to ${name}`),
+    ...seenOf("queue", held)
+      .filter(({ isTaken, connections }) => isTaken === true || connections.length > 0)
+      .map(({ name }) => `a consumer takes from ${name}, where messages have to wait for earlier ones: stop it`),
   ];
   const consumers = queues.flatMap(({ name, connections }) =>
     connections.map((connection) => `the consumer ${connection} takes from ${name}`),

@@ -1,3 +1,4 @@
+import type { DeployedPart } from "../brokers/deployed-part.ts";
 import { brokerOf } from "../brokers/index.ts";
 import type { Consumer, System } from "../declare/system.ts";
 import { sourceName } from "../plan/names.ts";
@@ -5,7 +6,7 @@ import { nameOfSystem } from "../plan/plan.ts";
 import { type Deployed, partKey } from "./deployed.ts";
 import { freeKey, nextGeneration } from "./free-names.ts";
 import { differingParts } from "./refuse-change.ts";
-import { goneSources } from "./sources-in-use.ts";
+import { goneSources, hasSameName } from "./sources-in-use.ts";
 import { declaredNames, keyOfTaken, nameOfTaken, nameOnBroker, takenAfter } from "./taken-sources.ts";
 
 type Source = System["sources"][string];
@@ -23,6 +24,11 @@ export interface LeftSource {
   readonly newName: string | null;
   /** The consumers that take from it until its publishers have left, with the keys or headers that they take. */
   readonly taken: Readonly<Record<string, Taken>>;
+  /**
+   * True if a consumer with another order can take from only one of the two sources. Then those that drain go on to take
+   * from the old one.
+   */
+  readonly isOrdered: boolean;
 }
 
 /**
@@ -42,14 +48,18 @@ export function sourcesLeft(from: Deployed, to: Deployed, heirs: ReadonlyMap<str
     );
   const fixed = new Set(differingParts(from, to).map(({ part }) => partKey(part)));
   const isFixed = (name: string): boolean => ["exchange", "topic"].some((kind) => fixed.has(partKey({ kind, name })));
+  // The new subscription would have the name of the old one.
+  const isOrdered = (name: string): boolean =>
+    from.parts.some((part) => fixed.has(partKey(part)) && part.kind === "subscription" && isIn(name, part));
   const changed = Object.keys(from.system.sources).flatMap((source) => {
     const name = nameOnBroker(from, source);
     const own = Object.hasOwn(sources, source) ? sources[source] : undefined;
     // Nobody but its owner can give it another name.
-    if (own === undefined || own.owner === "other" || nameOnBroker(to, source) !== name || !isFixed(name)) return [];
+    if (own === undefined || own.owner === "other" || nameOnBroker(to, source) !== name) return [];
+    if (!isFixed(name) && !isOrdered(name)) return [];
     const taken = new Set([...from.parts, ...to.parts].map((part) => part.name));
     const newName = nextGeneration(name, brokerOf(to.target).separator, taken);
-    return [{ source, name, newName, taken: takenFrom(source) }];
+    return [{ source, name, newName, taken: takenFrom(source), isOrdered: isOrdered(name) }];
   });
   const all = Object.entries(takenAfter({}, from)).map(([system, own]) => {
     return [system, Object.fromEntries(Object.entries(own).map(([key, each]) => [heirOf(key), each]))] as const;
@@ -57,11 +67,40 @@ export function sourcesLeft(from: Deployed, to: Deployed, heirs: ReadonlyMap<str
   const gone = goneSources(from, to, Object.fromEntries(all)).map(({ source: text }) => {
     const source = keyOfTaken(text);
     const newName = Object.hasOwn(sources, source) ? nameOnBroker(to, source) : null;
-    return { source, name: nameOfTaken(to, text), newName, taken: takenFrom(source) };
+    const name = nameOfTaken(to, text);
+    const holds = from.parts.some((part) => part.holds === "work" && isIn(name, part));
+    return { source, name, newName, taken: takenFrom(source), isOrdered: holds || hasSameName(from, to, source) };
   });
   return [...changed, ...gone].map((each) => {
     const isFree = !Object.hasOwn(sources, each.source);
     return { ...each, before: isFree ? each.source : freeKey(sources, each.source) };
+  });
+}
+
+/** True if a part is a subscription of a topic. With order its messages lie there, and in no queue. */
+function isIn(topic: string, { kind, name }: DeployedPart): boolean {
+  return kind === "subscription" && name.startsWith(`${topic}/`);
+}
+
+/**
+ * The sources that publishers leave, with the consumers that take from them under the names that these have meanwhile.
+ *
+ * @param keys by consumer, the name under which it drains
+ */
+export function takenMeanwhile(
+  from: Deployed,
+  to: System,
+  left: readonly LeftSource[],
+  keys: ReadonlyMap<string, string>,
+): readonly LeftSource[] {
+  return left.map((each) => {
+    if (!each.isOrdered) return each;
+    const taken = Object.entries(from.system.consumers).flatMap(([consumer, own]) => {
+      const key = keys.get(consumer) ?? (Object.hasOwn(to.consumers, consumer) ? consumer : null);
+      const keysOf = own.from?.[each.source];
+      return key === null || keysOf === undefined ? [] : [[key, keysOf] as const];
+    });
+    return { ...each, taken: Object.fromEntries(taken) };
   });
 }
 
@@ -74,8 +113,17 @@ export function withNewNames(to: Deployed, left: readonly LeftSource[]): System 
   return { ...to.system, sources: Object.fromEntries(declared) };
 }
 
-/** A system with the sources that publishers leave beside it. Consumers that stay take from these, too, or no longer. */
-export function withOldSources(from: Deployed, system: System, left: readonly LeftSource[], areTaken: boolean): System {
+/**
+ * A system with the sources that publishers leave beside it.
+ *
+ * @param takes true if a consumer takes from these, too
+ */
+export function withOldSources(
+  from: Deployed,
+  system: System,
+  left: readonly LeftSource[],
+  takes: (consumer: string) => boolean,
+): System {
   const { separator } = brokerOf(from.target);
   const old = left.map(({ source, before }): readonly [string, Source] => {
     const declared = from.system.sources[source] as Source;
@@ -84,14 +132,14 @@ export function withOldSources(from: Deployed, system: System, left: readonly Le
     const name = named(from.system, source);
     return [before, named(system, before) === name ? declared : { ...declared, name }];
   });
-  const takes = (consumer: string): Consumer["from"] =>
+  const takenBy = (consumer: string): Consumer["from"] =>
     Object.fromEntries(
       left
-        .filter(({ taken }) => areTaken && Object.hasOwn(taken, consumer))
+        .filter(({ taken }) => takes(consumer) && Object.hasOwn(taken, consumer))
         .map(({ before, taken }) => [before, taken[consumer] ?? "all"]),
     );
   const consumers = Object.entries(system.consumers).map(([key, own]): readonly [string, Consumer] => {
-    const more = takes(key);
+    const more = takenBy(key);
     return [key, Object.keys(more ?? {}).length === 0 ? own : { ...own, from: { ...own.from, ...more } }];
   });
   return {

@@ -1,8 +1,9 @@
 import type { AnyContract } from "../contract/contract.ts";
-import type { Checked } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Target } from "../brokers/index.ts";
 import { type Deployed, needsUpgrade, renamed } from "./deployed.ts";
 import { freeKey } from "./free-names.ts";
+import { heldBack } from "./held-back.ts";
 import { keepStrategies } from "./keep-strategies.ts";
 import { type Migration, planMigration } from "./plan-migration.ts";
 
@@ -22,6 +23,8 @@ export interface WayBack {
 export function planBack(old: Deployed, present: Deployed, last: Deployed): Checked<WayBack> {
   const start = renamed(present, namesUnder(old, present));
   const names = namesUnder(old, last);
+  const mixed = inTwoQueues(old, present, last);
+  if (mixed.length > 0) return { ok: false, diagnostics: mixed };
   // The old consumer takes the place of the new one, which drains under another name.
   const heirs = [...names].flatMap(([consumer, drained]) =>
     Object.hasOwn(old.system.consumers, consumer) ? [[drained, consumer] as const] : [],
@@ -40,6 +43,20 @@ function targetBack(old: Deployed, { target: last }: Deployed): Target {
   const { strategy, strategies } = old.target;
   const target = { ...newer, strategy, ...(strategies === undefined ? {} : { strategies }) } as Target;
   return keepStrategies(old, old.system, target).value;
+}
+
+/** The old code would take later messages of its queue before earlier ones of the new queue. */
+function inTwoQueues(old: Deployed, present: Deployed, last: Deployed): readonly Diagnostic[] {
+  const queues = new Set((present.compiled.contracts as readonly AnyContract[]).map(({ workQueue }) => workQueue));
+  return heldBack(old, last)
+    .filter(({ queue, newQueue }) => queues.has(queue) && queues.has(newQueue))
+    .map(({ consumer, queue, newQueue }) =>
+      diagnostic("RD306", {
+        path: ["consumers", consumer],
+        message: `no way back keeps messages of ${consumer} in order while they wait in both ${queue} and ${newQueue}`,
+        help: "go on until this step has ended, so that the first queue is empty, and go back from the next one",
+      }),
+    );
 }
 
 /** A consumer gets the name that the old declaration has for its queue. Another one does not keep such a name. */

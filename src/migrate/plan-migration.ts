@@ -7,11 +7,19 @@ import { type Checked, type Diagnostic, accepted, diagnostic, formatPath } from 
 import { nameOfSystem, plan } from "../plan/plan.ts";
 import { namesOfQueues } from "../plan/names.ts";
 import { type Deployed, deployedOf, needsUpgrade, overDeployed, partsBeside, underNewNames } from "./deployed.ts";
-import { withStrategies } from "./keep-strategies.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { type ProvedChange, proveChange } from "./prove-change.ts";
+import { contractOf, neverEmpty, sideBySide, withOldStrategies, withoutHeld, workQueueOf } from "./draining.ts";
 import { freeKey, nextGeneration } from "./free-names.ts";
-import { type LeftSource, sourcesLeft, takenIn, withNewNames, withOldSources } from "./leave-sources.ts";
+import { type HeldBack, heldBack } from "./held-back.ts";
+import {
+  type LeftSource,
+  sourcesLeft,
+  takenIn,
+  takenMeanwhile,
+  withNewNames,
+  withOldSources,
+} from "./leave-sources.ts";
 import { fixedParts, refuseChange } from "./refuse-change.ts";
 
 /** One deployment of a migration. The change to it is proved. */
@@ -38,6 +46,8 @@ export interface Migration {
   readonly sources: readonly LeftSource[];
   /** The sources, as the broker names them, that no consumer takes from any more. The broker drops their messages. */
   readonly dropped: readonly string[];
+  /** The moved consumers in order. Their new code starts only when their old queue is empty. */
+  readonly held: readonly HeldBack[];
   /** The queues of the drained consumers. They have to be empty before the second step. */
   readonly drained: readonly string[];
   /**
@@ -87,7 +97,7 @@ export function planMigration(
     if (refused.length > 0 || back !== null) return steps;
   }
   if (refused.length > 0) return impossible(refused);
-  const nothing = { ...own, reasons: [], moved: [], gone: [], sources: [], dropped: [], drained: [] };
+  const nothing = { ...own, reasons: [], moved: [], gone: [], sources: [], dropped: [], held: [], drained: [] };
   return proved(underNewNames(start, system), direct.value, (last) => ({ ...nothing, steps: [last] }));
 }
 
@@ -100,22 +110,28 @@ interface Draining extends Pick<Migration, "gone" | "sources"> {
 function inSteps(
   from: Deployed,
   to: Deployed,
-  { wanted, gone, sources, start }: Draining,
+  { wanted, gone, sources: leaving, start }: Draining,
 ): Checked<Omit<Migration, "upgradeTo" | "settings" | "reasons">> {
   const { system, target } = to;
   const keys = new Map([
     ...wanted.map((consumer) => [consumer, freeKey(system.consumers, consumer)] as const),
     ...gone.map(({ consumer }) => [consumer, consumer] as const),
   ]);
+  const sources = takenMeanwhile(from, system, leaving, keys);
+  const endless = neverEmpty(from, sources, keys);
+  if (endless.length > 0) return impossible(endless);
   const final = compiledFor(withNewQueues(from, to, wanted), target);
-  if (!final.ok) return final;
-  const old = withOldSources(from, sideBySide(from, final.value.system, keys), sources, true);
-  const beside = compiledFor(old, withOldStrategies(from, target, keys));
+  if (!final.ok) return impossible(final.diagnostics);
+  const held = heldBack(from, final.value);
+  const draining = sideBySide(from, final.value.system, keys);
+  const meanwhile = withOldStrategies(from, withoutHeld(target, held, keys), keys);
+  const beside = compiledFor(
+    withOldSources(from, draining, sources, () => true),
+    meanwhile,
+  );
   if (!beside.ok) return impossible(atDeclared(beside.diagnostics, keys));
-  // A deployment deletes a binding only if its source is still declared.
-  const unbound =
-    sources.length === 0 ? null : compiledFor(withOldSources(from, final.value.system, sources, false), target);
-  if (unbound?.ok === false) return impossible(unbound.diagnostics);
+  const unbound = givenUp(from, final.value, { draining, meanwhile, sources, keys });
+  if (unbound?.ok === false) return impossible(atDeclared(unbound.diagnostics, keys));
   const sides = [beside.value, ...(unbound === null ? [] : [unbound.value]), final.value];
   let before = underNewNames(start, beside.value.system);
   const steps: MigrationStep[] = [];
@@ -130,9 +146,39 @@ function inSteps(
     gone,
     sources,
     dropped: [...takenIn(from)].filter((name) => !takenIn(beside.value).has(name)),
+    held,
     drained: drainedBefore(from, final.value),
     steps,
   });
+}
+
+/**
+ * The step that ends the bindings of sources that publishers have left. A deployment deletes a binding only if its source
+ * is still declared. Null if all that take from these sources go in the last step.
+ */
+function givenUp(
+  from: Deployed,
+  final: Deployed,
+  {
+    draining,
+    meanwhile,
+    sources,
+    keys,
+  }: Pick<Draining, "sources"> & {
+    readonly draining: System;
+    readonly meanwhile: Target;
+    readonly keys: ReadonlyMap<string, string>;
+  },
+): Checked<Deployed> | null {
+  const drained = new Set(keys.values());
+  const isOrdered = sources.some((each) => each.isOrdered);
+  const areAllDrained = sources.every(
+    (each) => each.isOrdered && Object.keys(each.taken).every((key) => drained.has(key)),
+  );
+  if (areAllDrained) return null;
+  const base = isOrdered ? draining : final.system;
+  const old = withOldSources(from, base, sources, (consumer) => isOrdered && drained.has(consumer));
+  return compiledFor(old, isOrdered ? meanwhile : final.target);
 }
 
 /** The consumers that the new system does not have. Under another name of the system all queues are new. */
@@ -193,7 +239,10 @@ function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[]):
   const consumers = Object.entries(to.system.consumers).map(([consumer, declared]): readonly [string, Consumer] => {
     if (!wanted.includes(consumer)) return [consumer, declared];
     const old = namesOfQueues(from.system, consumer, separator);
-    const isFree = workQueueOf(from, consumer) !== workQueueOf(to, consumer);
+    const [was, would] = [contractOf(from, consumer), contractOf(to, consumer)];
+    const isFree = was?.workQueue !== would?.workQueue;
+    // A suffix or the broker itself may tell the dead queues apart.
+    if (isFree && was?.deadQueue !== would?.deadQueue) return [consumer, declared];
     const { formerly: _, ...rest } = declared;
     const moved = isFree ? declared : { ...rest, queue: nextGeneration(old.work, separator, taken) };
     const { dead } = namesOfQueues({ ...to.system, consumers: { [consumer]: moved } }, consumer, separator);
@@ -202,49 +251,6 @@ function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[]):
     return [consumer, { ...moved, deadLetter: { ...moved.deadLetter, queue: nextGeneration(dead, separator, taken) } }];
   });
   return { ...to.system, consumers: Object.fromEntries(consumers) };
-}
-
-function contractOf({ compiled }: Deployed, consumer: string): AnyContract | undefined {
-  return (compiled.contracts as readonly AnyContract[]).find((each) => each.consumer === consumer);
-}
-
-function workQueueOf(side: Deployed, consumer: string): string | null {
-  return contractOf(side, consumer)?.workQueue ?? null;
-}
-
-/** Both systems: the old consumers get no more messages, and drain their queues. */
-function sideBySide(from: Deployed, to: System, keys: ReadonlyMap<string, string>): System {
-  const { separator } = brokerOf(from.target);
-  const drained = Object.entries(from.system.consumers).flatMap(([consumer, declared]) => {
-    const key = keys.get(consumer);
-    if (key === undefined) return [];
-    const own = { ...(key === consumer ? {} : { formerly: consumer }), ...declared, from: undefined };
-    const { work: queue, dead } = namesOfQueues(from.system, consumer, separator);
-    // The new declaration may have other templates of names.
-    const namesOf = (each: Consumer) => namesOfQueues({ ...to, consumers: { [key]: each } }, key, separator);
-    const named = namesOf(own).work === queue ? own : { ...own, queue };
-    const isSame = namesOf(named).dead === dead;
-    return [[key, isSame ? named : { ...named, deadLetter: { ...named.deadLetter, queue: dead } }] as const];
-  });
-  const staying = Object.entries(from.system.consumers).filter(([consumer]) => keys.get(consumer) !== consumer);
-  const used = new Set(staying.flatMap(([, own]) => Object.keys(own.from ?? {})));
-  // A source that goes with its consumers stays as long as these.
-  const sources = Object.entries(from.system.sources).filter(([source]) => !used.has(source));
-  return {
-    ...to,
-    sources: { ...Object.fromEntries(sources), ...to.sources },
-    consumers: { ...to.consumers, ...Object.fromEntries(drained) },
-  };
-}
-
-/** The old consumers keep their strategies. */
-function withOldStrategies(from: Deployed, target: Target, keys: ReadonlyMap<string, string>): Target {
-  const strategies = [...keys].flatMap(([consumer, key]) => {
-    const strategy = contractOf(from, consumer)?.strategy;
-    return strategy === undefined ? [] : [[key, strategy] as const];
-  });
-  const named = withStrategies(target, strategies);
-  return named.ok ? named.value : target;
 }
 
 function movedOf(from: Deployed, beside: Deployed, consumer: string, before: string) {

@@ -86,7 +86,7 @@ function renamedIn(from: Deployed, to: Deployed, renamed: readonly Renamed[]): D
 }
 
 /** True if both declarations give the source this name, so that only the broker's suffix for order can differ. */
-function hasSameName(from: Deployed, to: Deployed, key: string): boolean {
+export function hasSameName(from: Deployed, to: Deployed, key: string): boolean {
   const [was, would] = [from, to].map(({ system: { sources, names, ...own } }) =>
     Object.hasOwn(sources, key)
       ? sourceName({ system: nameOfSystem(own), sources, ...(names && { names }) }, key, brokerOf(to.target).separator)

@@ -35,6 +35,7 @@ export function renderMigration(migration: Migration, files: readonly string[]):
     ...gate,
     ...others.flatMap(({ step, file }, index) => [
       `${index + (gate.length === 0 ? 2 : 3)}. ${index === 0 && isDrained ? "Stop the code that drains, and deploy" : "Deploy"} ${file}.`,
+      ...(index === 0 ? heldUntilNow(migration) : []),
       ...provedOf(step),
     ]),
     "",
@@ -42,13 +43,16 @@ export function renderMigration(migration: Migration, files: readonly string[]):
 }
 
 function besideIn(migration: Migration): readonly string[] {
-  const { moved, gone, dropped, steps } = migration;
+  const { moved, gone, dropped, held, steps } = migration;
+  const isHeld = (each: string): boolean => held.some(({ consumer }) => consumer === each);
+  const ended = (before: string, queue: string | null): string =>
+    `${visible(before)} drains ${visible(queue ?? "")}${takesStill(migration, before) ? "." : ", and gets no new messages."}`;
   return [
     ...moved.map(
       ({ consumer, before, queue, newQueue }) =>
-        `   ${visible(consumer)} gets ${newQueue === null ? "a queue of each instance" : `the queue ${visible(newQueue)}${deadOf(steps, consumer)}`}. ${visible(before)} drains ${visible(queue ?? "")}, and gets no new messages.`,
+        `   ${visible(consumer)} gets ${newQueue === null ? "a queue of each instance" : `the queue ${visible(newQueue)}${deadOf(steps, consumer)}`}. ${ended(before, queue)}`,
     ),
-    ...gone.map(({ consumer, queue }) => `   ${visible(consumer)} drains ${visible(queue)}, and gets no new messages.`),
+    ...gone.map(({ consumer, queue }) => `   ${ended(consumer, queue)}`),
     ...leavingIn(migration),
     ...dropped.map(
       (name) =>
@@ -57,10 +61,27 @@ function besideIn(migration: Migration): readonly string[] {
     ...(moved.length === 0
       ? []
       : [
-          "   Start the new code of each consumer, and the old code under the name that drains.",
+          moved.every(({ consumer }) => isHeld(consumer))
+            ? "   Run the old code under the name that drains."
+            : "   Start the new code of each consumer, and the old code under the name that drains.",
+          ...held.map(
+            ({ consumer, queue }) =>
+              `   Do not start the new code of ${visible(consumer)} yet: it is in order, and messages in ${visible(queue)} come first.`,
+          ),
           "   A message that is published while the bindings change can reach both queues, so it may be handled twice.",
         ]),
   ];
+}
+
+/** True if a consumer drains a queue that gets messages until publishers have left its source. */
+function takesStill({ sources, moved, gone }: Migration, before: string): boolean {
+  const drains = [...moved.map((each) => each.before), ...gone.map(({ consumer }) => consumer)].includes(before);
+  return drains && sources.some(({ isOrdered, taken }) => isOrdered && Object.hasOwn(taken, before));
+}
+
+/** The order of each key is kept, because the old queues are empty. */
+function heldUntilNow({ held }: Migration): readonly string[] {
+  return held.map(({ consumer }) => `   Only now start the new code of ${visible(consumer)}.`);
 }
 
 /** The name of a dead queue that a declaration gives. */
@@ -70,14 +91,20 @@ function deadOf([first]: Migration["steps"], consumer: string): string {
 }
 
 /** An instance with a queue of its own binds it itself, so it has to restart before the publishers move. */
-function leavingIn({ sources, steps: [first] }: Migration): readonly string[] {
+function leavingIn(migration: Migration): readonly string[] {
+  const {
+    sources,
+    held,
+    steps: [first],
+  } = migration;
   const taken = sources.filter((each) => Object.keys(each.taken).length > 0);
   const takers = [...new Set(taken.flatMap((each) => Object.keys(each.taken)))];
   const alone = takers.filter((consumer) => first?.system.consumers[consumer]?.delivery === "every-instance");
   return [
     ...taken.map((each) => {
       const own = Object.keys(each.taken);
-      const also = each.newName === null ? "" : `, and from ${visible(each.newName)}`;
+      const isLeft = each.newName === null || own.some((consumer) => takesStill(migration, consumer));
+      const also = isLeft ? "" : `, and from ${visible(each.newName ?? "")}`;
       return `   ${visible(own.join(", "))} ${own.length === 1 ? "takes" : "take"} from ${visible(each.name)} for now${also}.`;
     }),
     ...(alone.length === 0 ? [] : [`   Restart the instances of ${visible(alone.join(", "))} by this step.`]),
@@ -86,17 +113,24 @@ function leavingIn({ sources, steps: [first] }: Migration): readonly string[] {
         ? `   Move the publishers of ${visible(name)} to a source that stays, or stop them.`
         : `   Move the publishers of ${visible(name)} to ${visible(newName)}.`,
     ),
+    ...held.flatMap(({ queue, newQueue, isDirect }) =>
+      isDirect ? [`   Move the producers of ${visible(queue)} to ${visible(newQueue)}.`] : [],
+    ),
   ];
 }
 
-function gateOf({ moved, gone, sources, drained }: Migration): readonly string[] {
+function gateOf({ moved, gone, sources, held, drained }: Migration): readonly string[] {
   const longestMs = Math.max(0, ...[...moved, ...gone].map(({ longestDelayMs }) => longestDelayMs));
   const lasting =
     longestMs === 0 ? "" : `, and have been for ${formatDurationMs(longestMs)}: a retry may be on its way`;
   const empty = drained.length === 0 ? [] : [`these queues are empty${lasting}`];
   const taken = sources.filter((each) => Object.keys(each.taken).length > 0);
-  const left = taken.length === 0 ? [] : ["no program publishes to these sources any more"];
-  const names = [drained, taken.map(({ name }) => name)].filter((each) => each.length > 0);
+  const sent = held.flatMap(({ queue, isDirect }) => (isDirect ? [queue] : []));
+  const left = [
+    ...(taken.length === 0 ? [] : ["no program publishes to these sources any more"]),
+    ...(sent.length === 0 ? [] : ["no program sends to these queues any more"]),
+  ];
+  const names = [drained, taken.map(({ name }) => name), sent].filter((each) => each.length > 0);
   return [...empty, ...left].flatMap((condition, index) => [
     `${index === 0 ? "2. Wait" : "   Wait"} until ${condition}:`,
     ...(names[index] ?? []).map((name) => `   ${visible(name)}`),

@@ -9,6 +9,7 @@ const gate: Gate = {
   aloneMs: 10_000,
   waitsMs: new Map([["shop.attempt.2.30s", 30_000]]),
   left: ["shop.orders"],
+  held: ["shop.invoices"],
 };
 
 const queue = (name: string, own: Partial<Watched> = {}): Watched => {
@@ -78,4 +79,13 @@ test("a message to a source that publishers leave begins the time anew, and is i
   expect(isOpen(gate, watched([...empty, source(2)], 41_000, 40_000, moved), 81_000)).toBe(true);
   // A queue may have the name of the source.
   expect(observe(gate, [...empty, { ...queue("shop.orders"), moved: "[9]" }], before, 40_000).messages).toEqual([]);
+});
+
+test("a consumer of a queue that has to wait is in the way, whether it has a message or only a connection", () => {
+  const words = ["a consumer takes from shop.invoices, where messages have to wait for earlier ones: stop it"];
+  const early = (own: Partial<Watched>) => watched([...empty, queue("shop.invoices", own)], 0, 60_000);
+  expect(early({ isTaken: true }).messages).toEqual(words);
+  expect(early({ connections: ["10.0.0.7:5000 -> 10.0.0.1:5672"] }).messages).toEqual(words);
+  expect(isOpen(gate, early({ isTaken: true }), 60_000)).toBe(false);
+  expect(isOpen(gate, early({ isTaken: false, messages: { visible: 9 } }), 60_000)).toBe(true);
 });

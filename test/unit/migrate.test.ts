@@ -242,3 +242,39 @@ test("a strategy that the target names changes in steps, and the old code keeps 
   const last = ["--from", step, "--from-target", between, "--target", now];
   expect(await runCommand(["check", join(steps, "2-last.yaml"), ...last])).toMatchObject({ code: 0 });
 });
+
+test("the new code of a consumer in order starts last, and its producers move first", async () => {
+  const consumer = (name: string, own: string): string =>
+    `${name}: { ${own}retry: { attempts: 3, backoff: { kind: constant, delay: 10s } }, handlerTimeout: 10s, order: per-key }`;
+  const declared = (own: string): string =>
+    `name: shop\nsources: { orders: { kind: topic } }\nconsumers: { ${consumer("billing", `${own}from: { orders: all }, `)}, ${consumer("mail", own.replace("q,", "m,"))} }\n`;
+  writeFileSync(old, declared(""));
+  writeFileSync(next, declared("queue: q, "));
+  const said = await runCommand(["migrate", next, "--from", old, "--target", "sqs@eu-west-1"]);
+  expect(said).toMatchObject({ code: 0, error: "" });
+  for (const consumer of ["billing", "mail"]) {
+    const [early, late] = [
+      `Do not start the new code of ${consumer} yet`,
+      `Only now start the new code of ${consumer}.`,
+    ];
+    expect(said.out.indexOf(early)).toBeGreaterThan(0);
+    expect(said.out.indexOf(late)).toBeGreaterThan(said.out.indexOf("3. Stop the code that drains"));
+  }
+  expect(said.out).not.toContain("Start the new code of each consumer");
+  expect(said.out).toContain("Move the producers of shop-mail.fifo to m.fifo.");
+  expect(said.out).toMatch(/Wait until no program sends to these queues any more:\n {3}shop-mail\.fifo\n/);
+});
+
+test("a function of Lambda takes from a queue in order only in the last step", async () => {
+  const [was, target] = ["was.yaml", "target.yaml"].map((name) => join(folder, name)) as [string, string];
+  const declared = (own: string): string =>
+    `name: shop\nsources: { orders: { kind: topic } }\nconsumers: { billing: { ${own}from: { orders: all }, retry: { attempts: 5, backoff: { kind: immediate } }, order: per-key } }\n`;
+  writeFileSync(old, declared(""));
+  writeFileSync(next, declared("queue: q, "));
+  for (const file of [was, target])
+    writeFileSync(file, "{ broker: sqs, region: eu-west-1, lambda: { billing: { function: billing, timeout: 10s } } }");
+  const said = await runCommand(["migrate", next, "--from", old, "--from-target", was, "--target", target, "--json"]);
+  expect(said.error).toBe("");
+  const { steps } = JSON.parse(said.out) as { steps: readonly { target: { lambda: object } }[] };
+  expect(steps.map(({ target: { lambda } }) => Object.keys(lambda))).toEqual([["billing-before"], ["billing"]]);
+});

@@ -44,6 +44,7 @@ function watchedIn({ regions }: Deployment): readonly Watched[] {
         messages: Object.fromEntries(counts),
         moved: JSON.stringify(counts),
         connections: [],
+        isTaken: Number(attributes["ApproximateNumberOfMessagesNotVisible"] ?? 0) > 0,
       };
     }),
   );

@@ -1,0 +1,84 @@
+import type { DeployedPart } from "../brokers/deployed-part.ts";
+import { type Target, brokerOf } from "../brokers/index.ts";
+import type { AnyContract } from "../contract/contract.ts";
+import type { Consumer, System } from "../declare/system.ts";
+import { type Diagnostic, diagnosed } from "../diagnostics/diagnostic.ts";
+import { namesOfQueues } from "../plan/names.ts";
+import type { Deployed } from "./deployed.ts";
+import type { HeldBack } from "./held-back.ts";
+import { withStrategies } from "./keep-strategies.ts";
+import type { LeftSource } from "./leave-sources.ts";
+
+/** Both systems: the old consumers get no more messages, and drain their queues. */
+export function sideBySide(from: Deployed, to: System, keys: ReadonlyMap<string, string>): System {
+  const { separator } = brokerOf(from.target);
+  const drained = Object.entries(from.system.consumers).flatMap(([consumer, declared]) => {
+    const key = keys.get(consumer);
+    if (key === undefined) return [];
+    const own = { ...(key === consumer ? {} : { formerly: consumer }), ...declared, from: undefined };
+    const { work: queue, dead } = namesOfQueues(from.system, consumer, separator);
+    // Its name follows from the topic, and nobody gives it another.
+    if (subscriptionOf(from, consumer) !== undefined) return [[key, own] as const];
+    // The new declaration may have other templates of names.
+    const namesOf = (each: Consumer) => namesOfQueues({ ...to, consumers: { [key]: each } }, key, separator);
+    const named = namesOf(own).work === queue ? own : { ...own, queue };
+    const isSame = namesOf(named).dead === dead;
+    return [[key, isSame ? named : { ...named, deadLetter: { ...named.deadLetter, queue: dead } }] as const];
+  });
+  const staying = Object.entries(from.system.consumers).filter(([consumer]) => keys.get(consumer) !== consumer);
+  const used = new Set(staying.flatMap(([, own]) => Object.keys(own.from ?? {})));
+  // A source that goes with its consumers stays as long as these.
+  const sources = Object.entries(from.system.sources).filter(([source]) => !used.has(source));
+  return {
+    ...to,
+    sources: { ...Object.fromEntries(sources), ...to.sources },
+    consumers: { ...to.consumers, ...Object.fromEntries(drained) },
+  };
+}
+
+/** The old consumers keep their strategies. */
+export function withOldStrategies(from: Deployed, target: Target, keys: ReadonlyMap<string, string>): Target {
+  const strategies = [...keys].flatMap(([consumer, key]) => {
+    const strategy = contractOf(from, consumer)?.strategy;
+    return strategy === undefined ? [] : [[key, strategy] as const];
+  });
+  const named = withStrategies(target, strategies);
+  return named.ok ? named.value : target;
+}
+
+/** The settings of a consumer whose code waits go to the one that drains. So no function takes from its new queue. */
+export function withoutHeld(target: Target, held: readonly HeldBack[], keys: ReadonlyMap<string, string>): Target {
+  const drained = new Map(held.map(({ consumer, before }) => [consumer, keys.get(before) ?? before]));
+  const moved = brokerOf(target).targetUnder(target, (consumer) => drained.get(consumer) ?? consumer);
+  return { ...moved, ...(target.strategies && { strategies: target.strategies }) } as Target;
+}
+
+/** The drained consumers that receive from a subscription itself, and would still get messages there. */
+export function neverEmpty(
+  from: Deployed,
+  sources: readonly LeftSource[],
+  keys: ReadonlyMap<string, string>,
+): readonly Diagnostic[] {
+  return [...keys].flatMap(([consumer, key]) => {
+    const own = subscriptionOf(from, consumer);
+    if (own === undefined || sources.some(({ taken }) => Object.hasOwn(taken, key))) return [];
+    return diagnosed("RD302", {
+      path: ["consumers", consumer, "from"],
+      message: `the subscription ${own.name} of ${consumer} would still get messages, so it would never be empty`,
+      notes: ["in order a consumer receives from its subscription, and only its publishers can end that"],
+    });
+  });
+}
+
+/** The subscription that a consumer receives from, because it is in order. */
+function subscriptionOf({ parts }: Deployed, consumer: string): DeployedPart | undefined {
+  return parts.find((part) => part.kind === "subscription" && part.holds === "work" && part.consumer === consumer);
+}
+
+export function contractOf({ compiled }: Deployed, consumer: string): AnyContract | undefined {
+  return (compiled.contracts as readonly AnyContract[]).find((each) => each.consumer === consumer);
+}
+
+export function workQueueOf(side: Deployed, consumer: string): string | null {
+  return contractOf(side, consumer)?.workQueue ?? null;
+}
