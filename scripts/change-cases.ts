@@ -64,6 +64,11 @@ const forName = [
   "sqs-migrate: --next follows the steps of a migration",
   stepsOnServicebus,
 ];
+const forOrder = [
+  "sqs-migrate: a migration keeps the order of each key",
+  "servicebus-migrate: keeps every message, and the declared order",
+];
+const [, orderOnServicebus = ""] = forOrder;
 const forJitter = [
   "migration: another strategy, because jitter comes",
   "migrate-apply: no kill of a migration loses a message",
@@ -86,6 +91,8 @@ const orderedFrom = (source: string): Edit => ({
   ...taking(source),
   billing: { ...ordered, from: { [source]: "all" } },
 });
+const bothOrdered: Edit = { billing: ordered, mail: ordered };
+const orderedQueue = (own: object): Edit => billing({ ...ordered, from: undefined, ...own });
 const strategyChanges = Object.values(brokers).flatMap(({ strategyNames }) =>
   strategyNames.map((strategy) => {
     const after = strategy === "immediate" ? retry({ backoff: { kind: "immediate" } }) : constant("10s");
@@ -163,9 +170,25 @@ export const changeCases: readonly ChangeCase[] = [
     onSqs(long),
     onSqs({ retry: { attempts: 3 }, deadLetter: long.deadLetter }),
   ),
-  change('`order: "per-key"` for all consumers of a source', {}, { billing: ordered, mail: ordered }),
-  change("no such order any more", { billing: ordered, mail: ordered }, {}),
+  change('`order: "per-key"` for all consumers of a source', {}, bothOrdered, orderOnServicebus),
+  change("no such order any more", bothOrdered, {}, orderOnServicebus),
   change('`order: "per-key"` for one of two', {}, billing(ordered)),
+  change("such order for one of two no more", bothOrdered, { mail: ordered }),
+  change("another `queue` of a consumer in order", orderedQueue({}), orderedQueue({ queue: "invoices" }), ...forOrder),
+  change(
+    "another `deadLetter.queue` with `order`",
+    billing(ordered),
+    billing({ ...ordered, deadLetter: { queue: "lost" } }),
+  ),
+  change(
+    "`names.source` with `order`",
+    bothOrdered,
+    { ...bothOrdered, names: { source: "events-{source}" } },
+    orderOnServicebus,
+  ),
+  change("a consumer in order removed", bothOrdered, { billing: null, mail: ordered }),
+  change("the last consumer in order removed", billing(ordered), { billing: null }),
+  change("`from` removed with `order`", billing(ordered), orderedQueue({})),
   change("another source in `from` with `order`", orderedFrom("orders"), orderedFrom("sales")),
   change("another region", {}, on({ region: "eu-central-1" })),
   change("duplicate detection added", {}, on({ duplicates: "10m" })),
