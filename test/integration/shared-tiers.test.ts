@@ -1,15 +1,16 @@
+import amqplib from "amqplib";
 import { expect, onTestFinished, test } from "vitest";
 
 import { brokers as compilers, compile } from "../../src/index.ts";
 import { deploy, until } from "../support/deployed-system.ts";
-import { drive } from "../support/drive.ts";
+import { drive, type DrivenConsumer } from "../support/drive.ts";
 import { brokers } from "../support/live.ts";
 import { createManagement, type JsonObject } from "../support/management.ts";
 import { accepted, checked } from "../support/examples.ts";
-import { strategiesOn } from "../support/strategies.ts";
+import { strategiesOn, withQueues } from "../support/strategies.ts";
 
-// Under `staged` consumers share the queues where messages wait. No message may come to another consumer, and none may
-// have other attempts than its own.
+// Under `staged` and `waits` consumers share the queues where messages wait. No message may come to another consumer,
+// and none may have other attempts than its own.
 
 const withStaged = brokers().filter(({ version }) => strategiesOn(version).includes("staged"));
 
@@ -25,29 +26,31 @@ function systemOf(names: readonly string[], delays: readonly string[]): unknown 
   };
 }
 
-test.for(withStaged)(
-  "on $fullVersion 300 consumers share tiers, all fail at once, and each message makes its own attempts",
+test.for(brokers())(
+  "on $fullVersion 300 consumers share the queues where messages wait, all fail at once, and each message makes its own attempts",
   { timeout: 900_000 },
   async (broker) => {
     const names = Array.from({ length: 300 }, (_, index) => `c${index}`);
     const ids = ["a", "b", "c"];
-    const system = await deploy(broker, systemOf(names, ["2s", "3s"]), "staged");
+    const system = await deploy(broker, systemOf(names, ["2s", "3s"]), withQueues(broker.version));
     onTestFinished(system.dispose);
     expect(system.compiled.topology.queues.filter(({ consumer }) => consumer === null)).toHaveLength(3);
+    const { url } = system;
+    const connection = await amqplib.connect(url);
+    onTestFinished(() => connection.close());
+    const drivers = new Map<string, DrivenConsumer>();
+    for (const name of names)
+      drivers.set(name, await drive({ url, connection, contract: system.contract(name), decide: () => "transient" }));
     await system.publish(ids);
-    const seen = new Map<string, string[]>();
-    for (const name of names) {
-      await system.channel.consume(`shop.${name}`, (message) => {
-        if (message === null) return;
-        const key = `${name} ${message.properties.messageId}`;
-        seen.set(key, [...(seen.get(key) ?? []), message.fields.exchange]);
-        system.channel.nack(message, false, false);
-      });
-    }
-    const attempts = ["shop.orders", "shop.again.2", "shop.again.3"];
-    await until(300_000, () => seen.size === 900 && [...seen.values()].every((each) => each.length >= 3));
-    for (const [key, each] of seen) expect(each, key).toEqual(attempts);
-    for (const name of names) {
+    await until(300_000, () => [...drivers.values()].every(({ seen }) => seen.length >= 3 * ids.length));
+    for (const [name, { seen }] of drivers) {
+      const attempts = Map.groupBy(seen, ({ id }) => id);
+      expect([...attempts.keys()].toSorted(), name).toEqual(ids);
+      for (const each of attempts.values())
+        expect(
+          each.map(({ attempt }) => attempt),
+          name,
+        ).toEqual([1, 2, 3]);
       const letters: unknown[] = [];
       await until(60_000, async () => {
         for (const { properties } of await system.drain(`shop.${name}.dead`)) letters.push(properties.messageId);

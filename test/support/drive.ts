@@ -25,6 +25,8 @@ export interface DrivenConsumer {
 
 export interface DriveOptions {
   readonly url: string;
+  /** A connection of the caller's, for hundreds of consumers. Over AMQP 0-9-1 alone. */
+  readonly connection?: ChannelModel;
   readonly contract: Contract;
   /** Decides the end of this run of the handler. `runs` counts the earlier deliveries of this message. */
   readonly decide: (message: { readonly id: string; readonly attempt: number; readonly runs: number }) => Decision;
@@ -36,7 +38,7 @@ export interface DriveOptions {
 
 export async function drive(options: DriveOptions): Promise<DrivenConsumer> {
   if (options.contract.protocol === "amqp-1.0") return driveAmqp10(options);
-  const connection = await amqplib.connect(options.url);
+  const connection = options.connection ?? (await amqplib.connect(options.url));
   const seen: Seen[] = [];
   const stopped = { value: false };
   const instances = await Promise.all(
@@ -47,7 +49,7 @@ export async function drive(options: DriveOptions): Promise<DrivenConsumer> {
     stop: async () => {
       stopped.value = true;
       await Promise.all(instances.map((instance) => instance.idle()));
-      await connection.close();
+      if (options.connection === undefined) await connection.close();
     },
   };
 }
