@@ -3,12 +3,13 @@ import { describe, expect, test } from "vitest";
 
 import { startBroker, waitUntilReady } from "../support/broker-containers.ts";
 import { type BrokerVersion, docker } from "../support/broker-images.ts";
-import type { Consuming } from "../support/consume/fates.ts";
+import type { Consuming, Filled } from "../support/consume/fates.ts";
 import {
   attempts,
   consumeFated,
   endsOf,
   fill,
+  fillSharing,
   idOf,
   mostDeadLettersDoubled,
   succeeded,
@@ -16,7 +17,7 @@ import {
 import { until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { accountFor, randomFates, seedOfThisRun } from "../support/random-fates.ts";
-import { versionsWithStrategies } from "../support/strategies.ts";
+import { versionsWithStrategies, withQueues } from "../support/strategies.ts";
 
 /** For each strategy. */
 const messages = 5_000;
@@ -44,7 +45,7 @@ async function judge(consumer: Consuming, before: { readonly ended: ReadonlySet<
   const { system, ids, fates, billing } = consumer;
   const { well, letters } = await endsOf(consumer, longestMs);
   const described = letters.map((letter) => {
-    const said = describeDeadLetter(letter, system.contract("billing"));
+    const said = describeDeadLetter(letter, system.contract(consumer.consumer));
     return { id: idOf(letter), reason: said["dlq-failure-reason"], queue: said["dlq-original-queue"] };
   });
   const { wrong, disturbed } = accountFor(
@@ -52,9 +53,11 @@ async function judge(consumer: Consuming, before: { readonly ended: ReadonlySet<
     { runs: billing.runs, well, unanswered: [], letters: described },
   );
   const again = billing.runs.slice(before.runs).filter(({ id }) => before.ended.has(id));
+  const own = new Set(ids);
   const lost = billing.events.filter(({ kind }) => kind === "lost").length;
   return {
     wrong,
+    strange: billing.runs.filter(({ id, attempt }) => !own.has(id) || attempt > attempts),
     queues: [...new Set(described.map(({ queue }) => queue))],
     disturbed: disturbed.length,
     doubled: well.length + letters.length - ids.length,
@@ -66,13 +69,14 @@ async function judge(consumer: Consuming, before: { readonly ended: ReadonlySet<
 
 describe.concurrent.each(versionsWithStrategies)("on $version", ({ version, strategies }) => {
   test.runIf(isOurs(version))(
-    `the broker is killed among ${messages} messages with random outcomes under each of ${strategies.join(", ")}, and restarts: every message is accounted for (FATES_SEED=${seed})`,
+    `the broker is killed among ${messages} messages with random outcomes under each of ${strategies.join(", ")}, and among those of three consumers that share queues, and restarts: every message is accounted for (FATES_SEED=${seed})`,
     { timeout: longestMs + 120_000 },
     async ({ onTestFinished }) => {
       const { broker, exec, stop } = await startBroker(version, undefined, { deadLetterAgainMs });
       onTestFinished(stop);
       const fates = randomFates(seed);
-      const filled = await Promise.all(strategies.map((each) => fill(broker, each, messages, fates)));
+      const alone = await Promise.all(strategies.map((each) => fill(broker, each, messages, fates)));
+      const filled = [...alone, ...(await fillSharing(broker, withQueues(version), messages / 5, fates))];
       await exec(syncTables);
       const killed = Promise.withResolvers<void>();
       const course = { concurrency, longestMs: 40, happened: killed.promise };
@@ -80,7 +84,7 @@ describe.concurrent.each(versionsWithStrategies)("on $version", ({ version, stra
       onTestFinished(async () => {
         await Promise.all(consumers.map(({ billing }) => billing.running.stop("1s")));
       });
-      await until(longestMs, () => consumers.every(({ billing }) => billing.runs.length >= messages / 10));
+      await until(longestMs, () => consumers.every(({ billing, ids }) => billing.runs.length >= ids.length / 10));
       await docker("kill", broker.containerId ?? "");
       const before = consumers.map(({ billing }) => ({
         ended: new Set(succeeded(billing)),
@@ -94,9 +98,11 @@ describe.concurrent.each(versionsWithStrategies)("on $version", ({ version, stra
         consumers.map((consumer, index) => judge(consumer, before[index] ?? { ended: new Set(), runs: 0 })),
       );
       for (const [index, judged] of judgements.entries()) {
-        const strategy = strategies[index];
+        const { strategy: by, consumer } = filled[index] as Filled;
+        const strategy = `${consumer} under ${by}`;
         expect(judged.wrong, strategy).toEqual([]);
-        expect(judged.queues, strategy).toEqual(["shop.billing"]);
+        expect(judged.strange, strategy).toEqual([]);
+        expect(judged.queues, strategy).toEqual([`shop.${consumer}`]);
         // The broker gives a consumer a new message only when it has noted the end of an old one. So at most one
         // concurrency's worth of messages was in hand or settled unnoted.
         expect(judged.again, strategy).toBeLessThanOrEqual(judged.mostInHand);

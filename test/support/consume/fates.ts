@@ -32,10 +32,11 @@ const everyFifth: Fates = (id, attempt) => {
   return number === 3 && attempt < 3 ? "transient" : "success";
 };
 
-/** A system with messages that no consumer has taken yet. */
+/** A system with messages that its consumer has not taken yet. */
 export interface Filled {
   readonly strategy: Strategy;
   readonly system: DeployedSystem;
+  readonly consumer: string;
   readonly ids: readonly string[];
   readonly fates: Fates;
   readonly shouldBeDead: readonly string[];
@@ -51,8 +52,32 @@ export async function fill(broker: Broker, strategy: Strategy, count: number, fa
   await system.publish(ids);
   // The test's own connection would not survive the next steps.
   await system.disconnect();
-  const shouldBeDead = ids.filter((id) => courseOf(fates, id, attempts).at(-1) !== "success");
-  return { strategy, system, ids, fates, shouldBeDead };
+  return { strategy, system, consumer: "billing", ids, fates, shouldBeDead: deadOf(fates, ids) };
+}
+
+function deadOf(fates: Fates, ids: readonly string[]): readonly string[] {
+  return ids.filter((id) => courseOf(fates, id, attempts).at(-1) !== "success");
+}
+
+/** Fills one system of several consumers, whose messages wait in the same queues. Each has a key of its own. */
+export async function fillSharing(
+  broker: Broker,
+  strategy: Strategy,
+  count: number,
+  fates: Fates,
+): Promise<readonly Filled[]> {
+  const { billing } = (declarationFor(strategy) as ReturnType<typeof oneConsumer>).consumers;
+  const names = ["billing", "mail", "stock"];
+  const consumers = Object.fromEntries(names.map((name) => [name, { ...billing, from: { orders: [name] } }]));
+  const system = await deploy(broker, oneConsumer({}, { consumers }), strategy);
+  const filled: Filled[] = [];
+  for (const [index, consumer] of names.entries()) {
+    const ids = Array.from({ length: count }, (_, message) => `m${message * names.length + index}`);
+    await system.publish(ids, { exchange: "shop.orders", routingKey: consumer });
+    filled.push({ strategy, system, consumer, ids, fates, shouldBeDead: deadOf(fates, ids) });
+  }
+  await system.disconnect();
+  return filled;
 }
 
 /**
@@ -70,12 +95,12 @@ export async function consumeFated(
     readonly happened: Promise<void>;
   },
 ): Promise<Consuming> {
-  const { system, ids, fates } = filled;
+  const { system, consumer, ids, fates } = filled;
   const { concurrency, longestMs, happened, url = system.url } = course;
   const { managementUrl } = broker;
   const options = { concurrency, breaker: false, connection: { url, managementUrl } } as const;
   let begun = 0;
-  const billing = await consumeFrom({ ...system, options }, async ({ id, attempt }) => {
+  const billing = await consumeFrom({ ...system, consumer, options }, async ({ id, attempt }) => {
     begun += 1;
     if (begun > ids.length / 2) await happened;
     await sleep((0.25 + 0.75 * Math.random()) * longestMs);
@@ -96,7 +121,7 @@ export function succeeded({ events }: ConsumedSystem): readonly string[] {
  * Waits until each message has ended and every queue is empty. Returns the ids of all successes, and the dead letters.
  */
 export async function endsOf(
-  { system, ids, billing }: Consuming,
+  { system, consumer, ids, billing }: Consuming,
   withinMs: number,
 ): Promise<{
   readonly well: readonly string[];
@@ -106,7 +131,7 @@ export async function endsOf(
   const letters: GetMessage[] = [];
   const haveEnded = (dead: ReadonlySet<string>): boolean =>
     new Set([...dead, ...succeeded(billing)]).size === ids.length && billing.running.health().handling === 0;
-  await takeLetters(system, letters, haveEnded, withinMs);
+  await takeLetters(system, letters, haveEnded, withinMs, consumer);
   return { well: succeeded(billing), dead: letters.map(idOf), letters };
 }
 
@@ -121,6 +146,7 @@ export async function takeLetters(
   letters: GetMessage[],
   haveEnded: (dead: ReadonlySet<string>) => boolean,
   withinMs: number,
+  consumer = "billing",
 ): Promise<void> {
   const connection = await amqplib.connect(system.url);
   // The pending call reports this error too.
@@ -128,7 +154,7 @@ export async function takeLetters(
   const channel = await connection.createChannel();
   const dead = new Set<string>();
   await until(withinMs, async () => {
-    for (const letter of await drained(channel, "shop.billing.dead")) {
+    for (const letter of await drained(channel, `shop.${consumer}.dead`)) {
       letters.push(letter);
       dead.add(idOf(letter));
     }
