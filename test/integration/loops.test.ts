@@ -132,7 +132,11 @@ describe.each(brokers())("on $fullVersion", (broker) => {
     await depthOfBoth(channel, broker.version === "3.10" ? 1 : 0);
   });
 
-  test("one message without a route stops all dead-lettering of its queue", async () => {
+  // A queue has 32 dead letters on their way at a time.
+  test.for([
+    { stuck: 31, passing: 5 },
+    { stuck: 32, passing: 0 },
+  ])("$stuck messages without a route let $passing others pass", async ({ stuck, passing }) => {
     const { channel } = await handWritten(broker, {
       "x-dead-letter-exchange": "amq.direct",
       "x-dead-letter-routing-key": undefined,
@@ -141,15 +145,16 @@ describe.each(brokers())("on $fullVersion", (broker) => {
     await channel.bindQueue("dead", "amq.direct", "known");
     await channel.purgeQueue("work");
     await channel.bindQueue("work", "amq.topic", "#");
-    for (let index = 0; index < 40; index++) channel.publish("amq.topic", "unknown", Buffer.from("stuck"));
+    for (let index = 0; index < stuck; index++) channel.publish("amq.topic", "unknown", Buffer.from("stuck"));
     for (let index = 0; index < 5; index++) channel.publish("amq.topic", "known", Buffer.from("behind"));
     await channel.waitForConfirms();
-    for (let index = 0; index < 45; index++) {
+    for (let index = 0; index < stuck + 5; index++) {
       const message = await channel.get("work");
       if (message !== false) channel.nack(message, false, false);
     }
+    await until(20_000, async () => (await depth(channel, "dead")) >= passing);
     await sleep(1_500);
-    expect(await depth(channel, "dead")).toBe(0);
+    expect(await depth(channel, "dead")).toBe(passing);
     // Every reason has a route in our topology: test/property/rabbitmq.test.ts shows it.
   });
 });
