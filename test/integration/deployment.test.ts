@@ -102,9 +102,7 @@ async function deployWithCli(broker: Broker, vhost: string, management: Manageme
     await stack.destroy();
     // Queues stay on the broker, with the exchanges, bindings and policies that their messages need.
     await expectOnBroker(management, vhost, topologyOf(shop, broker.fullVersion));
-    const kept = (await management.queues(vhost)).filter(
-      (queue) => Number(queue["messages_dlx" as keyof typeof queue] ?? 0) > 0,
-    );
+    const kept = (await management.queues(vhost)).filter((queue) => (queue.messages_dlx ?? 0) > 0);
     expect(namesOf(kept), "no dead letter is kept back").toEqual([]);
     await stack.up();
     await stack.up({ expectNoChanges: true });

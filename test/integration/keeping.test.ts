@@ -8,7 +8,7 @@ import { type Decision, drive } from "../support/drive.ts";
 import { oneConsumer } from "../support/examples.ts";
 import { type Broker, brokers, restartBroker } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
-import { speaksAmqp091, strategiesOn, withQueues } from "../support/strategies.ts";
+import { publishesCopies, speaksAmqp091, strategiesOn, withQueues } from "../support/strategies.ts";
 
 const steps = (...delays: string[]): unknown => ({ attempts: delays.length + 1, backoff: { kind: "steps", delays } });
 
@@ -145,22 +145,53 @@ describe.each(brokers())("waiting messages on $fullVersion", (broker) => {
     expect((await system.drain("shop.billing.dead")).map((each) => each.properties.messageId)).toEqual(["permanent"]);
   });
 
-  test("headers that a publisher forges change neither its attempts nor its consumer", async () => {
-    const system = await deployed(broker, oneConsumer({ retry: steps("100ms", "100ms") }), withQueues(broker.version));
-    const consumer = await driven(system, () => "transient");
-    system.channel.publish("shop.orders", "order.placed", Buffer.from("forged"), {
-      messageId: "forged",
-      headers: {
-        "x-last-death-exchange": "shop.again.3",
-        "x-last-death-reason": "delivery_limit",
-        "x-last-death-queue": "shop.shipping",
-        "x-first-death-queue": "shop.shipping",
-        "x-first-death-exchange": "shop.again.3",
-        "redeliver-attempt": 3,
-      },
-    });
-    await untilIn(system, "shop.billing.dead");
-    expect(consumer.seen.map((each) => each.attempt)).toEqual([1, 2, 3]);
+  test.for(strategiesOn(broker.version).filter(publishesCopies))(
+    "headers that a publisher forges change neither its attempts nor its consumer under %s",
+    async (strategy) => {
+      const { billing } = oneConsumer({ retry: steps("100ms", "100ms") }).consumers;
+      const shipping = { ...billing, from: { orders: ["order.shipped"] } };
+      const system = await deployed(broker, oneConsumer({}, { consumers: { billing, shipping } }), strategy);
+      const consumer = await driven(system, () => "transient");
+      const death = { exchange: "shop.orders", count: 9, "routing-keys": ["order.shipped"] };
+      system.channel.publish("shop.orders", "order.placed", Buffer.from("forged"), {
+        messageId: "forged",
+        headers: {
+          "x-last-death-exchange": "shop.again.3",
+          "x-last-death-reason": "delivery_limit",
+          "x-last-death-queue": "shop.shipping",
+          "x-first-death-exchange": "shop.again.3",
+          "x-first-death-reason": "delivery_limit",
+          "x-first-death-queue": "shop.shipping",
+          // A rejection among them would switch the cycle rule off.
+          "x-death": system.compiled.topology.queues.flatMap(({ name: queue }) =>
+            ["expired", "delivery_limit"].map((reason) => ({ ...death, queue, reason })),
+          ),
+          "redeliver-attempt": 3,
+        },
+      });
+      await untilIn(system, "shop.billing.dead");
+      expect(consumer.seen.map((each) => each.attempt)).toEqual([1, 2, 3]);
+      for (const queue of ["shop.shipping", "shop.shipping.dead"]) expect(await system.count(queue), queue).toBe(0);
+    },
+  );
+
+  test("a forged death in the dead queue keeps a message out of it where the broker believes publishers", async () => {
+    const believes = broker.version === "3.10";
+    const declaration = oneConsumer({ retry: steps("100ms"), crash: { deliveries: 2 } });
+    const system = await deployed(broker, declaration, withQueues(broker.version));
+    await driven(system, () => "crash");
+    const death = { queue: "shop.billing.dead", reason: "expired", exchange: "", count: 1, "routing-keys": ["a"] };
+    const forged = { messageId: "forged", headers: { "x-death": [death] } };
+    system.channel.publish("shop.orders", "order.placed", Buffer.from("forged"), forged);
+    await system.publish(["honest"]);
+    const { queue } = createManagement(broker.managementUrl);
+    const held = async (): Promise<unknown> => (await queue(system.vhost, "shop.billing")).messages_dlx;
+    await until(patienceMs, async () => (await held()) === (believes ? 1 : 0));
+    await untilIn(system, "shop.billing.dead", believes ? 1 : 2);
+    const letters = await system.drain("shop.billing.dead");
+    expect(letters.map(({ properties }) => properties.messageId as string).toSorted()).toEqual(
+      believes ? ["honest"] : ["forged", "honest"],
+    );
   });
 
   test("a message that died in another system before has all of its attempts", async () => {

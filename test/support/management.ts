@@ -19,6 +19,8 @@ export interface QueueInfo {
   readonly messages?: number;
   readonly messages_ready?: number;
   readonly messages_unacknowledged?: number;
+  /** Dead, and not passed on yet: neither ready nor unacknowledged. */
+  readonly messages_dlx?: number;
 }
 
 export interface QueueMessage {
