@@ -15,6 +15,14 @@ export const journal = (): Option =>
     "the journal of redrives: a file, or postgres://user@host/database; REDELIVER_JOURNAL, or a file of this user, by default",
   );
 
+/** Letters that the broker moved name their work queue. Many frameworks write none into theirs. */
+export const workQueue = (): Option =>
+  new Option("--work-queue <name>", "with --queue: the work queue of letters that do not name theirs").conflicts([
+    "consumer",
+    "parked",
+    "whole",
+  ]);
+
 /** Adds the commands that watch and control redrives. */
 export function addControlCommands(dead: Command, finish: (exitCode: number) => void): void {
   const add = (name: string, description: string): Command =>

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { durationPattern, parseDurationMs } from "../declare/duration.ts";
 import type { FilterInput } from "../operate/filter.ts";
 import { json, strategy, target } from "./declaration-options.ts";
-import { addControlCommands, journal } from "./dead-control-options.ts";
+import { addControlCommands, journal, workQueue } from "./dead-control-options.ts";
 import { addTakingCommands, count } from "./dead-taking-options.ts";
 import { liveOptions } from "./live-options.ts";
 
@@ -13,6 +13,8 @@ export interface PlaceOptions {
   readonly strategy: string;
   readonly consumer?: string;
   readonly queue?: string;
+  /** With `queue`: the work queue of letters that do not name theirs. */
+  readonly workQueue?: string;
   /** True for the queue with the parked letters of the consumer. */
   readonly parked?: boolean;
   readonly url?: string;
@@ -47,6 +49,7 @@ export function addDeadCommands(program: Command, finish: (exitCode: number) => 
     .action(async (file, options) => finish(await (await import("./dead-export.ts")).exportCommand(file, options)));
   const send = (name: string, description: string): Command =>
     withFilter(add(name, description))
+      .addOption(workQueue())
       .addOption(new Option("--rate <number>", "the most letters a second").argParser(count))
       .addOption(
         new Option(

@@ -55,14 +55,15 @@ export async function answering(options: { readonly json?: boolean }, work: () =
 
 /** @returns the exit code if the declaration or the target is refused */
 async function findQueue(file: string | undefined, options: PlaceOptions): Promise<FoundQueue | number> {
-  const { queue, target = "", consumer, parked = false } = options;
+  const { queue, target = "", consumer, workQueue = null, parked = false } = options;
   if (queue !== undefined) {
     if (file !== undefined) throw new UsageError("name a declaration or --queue, and not both");
-    if (target === "") return namedQueue(queue, null);
+    if (target === "") return namedQueue(queue, null, workQueue);
     const known = loadTarget(target, options.strategy);
     if (!known.ok) return refuse(known.diagnostics, options, {}, exitCodes.refused);
-    return namedQueue(queue, known.value as Target);
+    return namedQueue(queue, known.value as Target, workQueue);
   }
+  if (workQueue !== null) throw new UsageError("name the dead queue with --queue: a declaration has the work queue");
   if (file === undefined || target === "" || consumer === undefined)
     throw new UsageError(
       "name a declaration, --target and --consumer; or --queue for a queue that no declaration names",

@@ -55,9 +55,9 @@ function wishOf(options: RedriveOptions) {
 }
 
 function placeWords(file: string | undefined, options: PlaceOptions): JournalledPlace {
-  const { target, strategy, consumer, parked = false, queue, url, managementUrl, ca, cert, key } = options;
+  const { target, strategy, consumer, parked = false, queue, workQueue, url, managementUrl, ca, cert, key } = options;
   const hosts = { url: withoutPassword(url), managementUrl: withoutPassword(managementUrl) };
-  return { file, target, strategy, consumer, parked, queue, ca, cert, key, ...hosts };
+  return { file, target, strategy, consumer, parked, queue, workQueue, ca, cert, key, ...hosts };
 }
 
 function withoutPassword(url: string | undefined): string | undefined {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 
-import { journal } from "./dead-control-options.ts";
+import { journal, workQueue } from "./dead-control-options.ts";
 
 /** Adds the commands that take letters out of a dead queue, or bring them back into it. */
 export function addTakingCommands(
@@ -35,6 +35,7 @@ export function addTakingCommands(
   take("edit", "change letters by a function of your own, and send them to their work queues again")
     .requiredOption("--with <file>", "a module with the function as its default export, and a schema if you like")
     .addOption(backup().makeOptionMandatory(false))
+    .addOption(workQueue())
     .addOption(new Option("--generations <number>", "letters that were sent again so often stay").argParser(count))
     .action(async (file, options) => finish(await (await import("./dead-edit.ts")).editCommand(file, options)));
 }

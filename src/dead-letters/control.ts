@@ -126,7 +126,7 @@ export async function openRedrive(journal: Journal, id: string): Promise<Journal
 
 /** Finds out where a redrive stood. This process has its lock, so nobody else moves its letters. */
 async function goOn({ dead, journal, who = person(), waiting }: Desk, id: string): Promise<Begun> {
-  const { letters: broker, queue, operating, contract } = dead;
+  const { letters: broker, queue, workQueue, operating, contract } = dead;
   const facts = await openRedrive(journal, id);
   // A wish from now on is for this process. One from before was for a process that has ended.
   await journal.change(id, { wish: null }, who, "is to go on");
@@ -153,7 +153,7 @@ async function goOn({ dead, journal, who = person(), waiting }: Desk, id: string
   const change = { ...before, state: "running" as const, reason: null };
   await journal.change(id, change, who, `goes on after ${sent} letters, ${present} are there`);
   const { unsendable } = operating;
-  const rules = { filter, generations, targets: new Set(targets), workQueue: contract?.workQueue ?? null, unsendable };
+  const rules = { filter, generations, targets: new Set(targets), workQueue, unsendable };
   const park = parkOf(dead, { stay: { "sent too often": parkable } });
   return {
     facts,

@@ -29,6 +29,8 @@ export interface DeadQueue {
   readonly consumer: string | null;
   /** Undefined for a queue that no declaration names. */
   readonly contract: AnyContract | undefined;
+  /** The queue for letters that do not name the queue they died in. Null if there is none. */
+  readonly workQueue: string | null;
   /** The consumer's proved model. Undefined for a queue that no declaration names. */
   readonly subject: Subject<unknown> | undefined;
   /** The most redrives of one letter, if the declaration says it. */
@@ -56,6 +58,8 @@ export type DeadQueueInput = {
   | {
       /** The name of a queue that no declaration names. */
       readonly queue: string;
+      /** The work queue of letters that do not name theirs. Without it they stay. */
+      readonly workQueue?: string;
       readonly target?: TargetInput;
     }
 );
@@ -73,10 +77,11 @@ export async function openDeadQueue(input: DeadQueueInput): Promise<DeadQueue> {
 
 function foundBy(input: DeadQueueInput): FoundQueue {
   if ("queue" in input) {
-    if (input.target === undefined) return namedQueue(input.queue, null);
+    const { queue, workQueue = null } = input;
+    if (input.target === undefined) return namedQueue(queue, null, workQueue);
     const checked = checkTarget(input.target);
     if (!checked.ok) throw refused(checked.diagnostics);
-    return namedQueue(input.queue, checked.value);
+    return namedQueue(queue, checked.value, workQueue);
   }
   const proved = compileAndProve(input.system, input.target);
   if (!proved.ok) throw refused(proved.diagnostics);
@@ -84,19 +89,20 @@ function foundBy(input: DeadQueueInput): FoundQueue {
 }
 
 /** A queue before there is a connection. */
-export type FoundQueue = Pick<DeadQueue, "broker" | "queue" | "consumer" | "contract" | "generations" | "subject"> & {
+export type FoundQueue = Omit<DeadQueue, "address" | "operating" | "letters" | "factsOf"> & {
   /** The place that the target names, such as a region. */
   readonly place: string | null;
 };
 
 /** Any queue by its name. Without a target it is one of the default broker. */
-export function namedQueue(queue: string, target: Target | null): FoundQueue {
+export function namedQueue(queue: string, target: Target | null, workQueue: string | null): FoundQueue {
   return {
     broker: target?.broker ?? defaultBroker,
     place: target === null ? null : placeIn(target),
     queue,
     consumer: null,
     contract: undefined,
+    workQueue,
     subject: undefined,
     generations: undefined,
   };
@@ -126,7 +132,8 @@ export function declaredQueue(
   const subject = brokerOf(target)
     .subjectsOf(compiled, target)
     .find((each) => each.consumer === consumer);
-  return { broker: target.broker, place: placeIn(target), queue, consumer, contract, generations, subject };
+  const { workQueue } = contract;
+  return { broker: target.broker, place: placeIn(target), queue, consumer, contract, workQueue, generations, subject };
 }
 
 function placeIn(target: Target): string | null {

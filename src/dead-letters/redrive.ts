@@ -135,11 +135,10 @@ async function planned(dead: DeadQueue, wish: RedriveWish, judged?: Parameters<t
  *
  * @throws UsageError if nothing can be sent to the consumer
  */
-export function sendingRules({ contract, operating }: DeadQueue) {
+export function sendingRules({ contract, workQueue, operating }: DeadQueue) {
   const unreachable = contract === undefined ? null : operating.unreachable(contract);
   if (unreachable !== null) throw new UsageError(unreachable);
-  const workQueue = contract?.workQueue ?? null;
-  const targets = workQueue === null ? null : new Set([workQueue]);
+  const targets = contract === undefined || workQueue === null ? null : new Set([workQueue]);
   return { workQueue, targets, unsendable: operating.unsendable };
 }
 

@@ -12,7 +12,7 @@ export type RedriveState = "running" | "paused" | "stopped" | "cancelled" | "don
 export type JournalledPlace = Readonly<
   Partial<
     Record<
-      "file" | "target" | "consumer" | "queue" | "url" | "managementUrl" | "ca" | "cert" | "key",
+      "file" | "target" | "consumer" | "queue" | "workQueue" | "url" | "managementUrl" | "ca" | "cert" | "key",
       string | undefined
     >
   >

@@ -57,6 +57,7 @@ export function inMemory(letters: readonly Letter[]): InMemory {
       protocol: "amqp-0-9-1",
       attempts: [],
     } as unknown as DeadQueue["contract"],
+    workQueue,
     subject: undefined,
     generations: 2,
     operating,

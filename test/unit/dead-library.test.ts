@@ -71,6 +71,20 @@ test("a queue whose letters would go to itself is a work queue", async () => {
   expect(idsIn(own, deadQueue)).toEqual(["m1"]);
 });
 
+test("letters without a word of their queue go to the named work queue, and others to the one that they name", async () => {
+  const [republished, dead] = [{ ...letterOf("m2"), headers: { "MT-Reason": "fault" } }, inMemory([])];
+  const named = { ...dead, contract: undefined, consumer: null, workQueue: null };
+  dead.queues.set(deadQueue, [letterOf("m1"), republished]);
+  dead.queues.set("other", []);
+  expect(await planLetters(named, {})).toMatchObject({
+    targets: [{ queue: workQueue, letters: 1 }],
+    stay: { "from another queue": 1 },
+  });
+  const desk = { dead: { ...named, workQueue: "other" }, journal: await journalIn() };
+  expect(await redriveLetters(desk, { confirm: 2, waitMs: 0 })).toMatchObject({ state: "done", sent: 2 });
+  expect([idsIn(dead, deadQueue), idsIn(dead, workQueue), idsIn(dead, "other")]).toEqual([[], ["m1"], ["m2"]]);
+});
+
 test("park, discard and import are in the journal with their reason, and one that was killed has no end", async () => {
   const dead = inMemory(letters(5));
   const journal = await journalIn();
