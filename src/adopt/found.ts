@@ -96,14 +96,31 @@ export interface Move {
   readonly next: string;
   /** True if its dead queue cannot stay either. */
   readonly hasFixedDead: boolean;
-  /** Its dead queue. Null if there is none yet. */
-  readonly dead: string | null;
+  /** The letters of its dead queue. Null if there is no dead queue yet. */
+  readonly letters: LettersOut | null;
   /** The requests that end the ways into the old queue that the new one has as well. */
   readonly unbind: readonly string[];
   /** The other exchanges that lead into the old queue. Waiting messages come back by them, or producers use them. */
   readonly staying: readonly string[];
+  /** The queues where its messages wait, and no others. */
+  readonly waits: readonly string[];
+  /** The requests that delete the old queue and these queues. */
+  readonly remove: readonly string[];
   /** True if the queue has a single active consumer, so that its messages are handled in their order. */
   readonly isOrdered: boolean;
+}
+
+/** The way of the letters of an old dead queue back into their work queue, and the end of the dead queue. */
+export interface LettersOut {
+  readonly dead: string;
+  /** The requests that set and end a policy without a delivery limit. Null if the queue needs none, or if none helps. */
+  readonly policy: { readonly set: string; readonly end: string } | null;
+  /** The delivery limit of the queue that no policy takes away. Null if there is none. */
+  readonly limit: number | null;
+  /** The command that sends the letters to the work queue. */
+  readonly redrive: string;
+  /** The request that deletes the dead queue. */
+  readonly remove: string;
 }
 
 /** The resources that an import can take over as they are, and the others. */

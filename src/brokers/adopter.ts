@@ -13,6 +13,9 @@ export interface Adopter<Target, Deployment, System> {
   readonly effect: string;
   /** The type in Terraform for a type of Pulumi; null for a resource that takes nothing over. */
   readonly terraformType: (token: string) => string | null;
-  /** @param component the name of the component in the program that takes over */
-  readonly importsOf: (deployment: Deployment, compiled: System, component: string) => Imports;
+  /**
+   * @param component the name of the component in the program that takes over
+   * @param url the deployment was read from it; null if the input is a file
+   */
+  readonly importsOf: (deployment: Deployment, compiled: System, component: string, url: string | null) => Imports;
 }

@@ -62,7 +62,11 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
   const { deployment, warnings, audited } = found;
   if (audited.name !== target.value.broker)
     return usage(`the target is one of ${brokerOf(target.value).title}, but the input is of another broker`, answer);
-  const adopted = adoptDeployment(deployment, target.value, { name: options.name, queues: options.queue ?? [] });
+  const adopted = adoptDeployment(deployment, target.value, {
+    name: options.name,
+    queues: options.queue ?? [],
+    url: source.kind === "live" ? source.url : undefined,
+  });
   if (!adopted.ok) return refuse(adopted.diagnostics, answer, about, exitCodes.refused);
   const all = [...warnings, ...target.warnings, ...adopted.warnings];
   if (options.json !== true && all.length > 0) say(all, {});

@@ -1,3 +1,4 @@
+import { inShell } from "../adopt/in-shell.ts";
 import { type BrokerName, brokerOf, brokers } from "../brokers/index.ts";
 import type { ChangeRequest } from "../brokers/migrating.ts";
 import { unreadAsError } from "../foreign/unread.ts";
@@ -49,14 +50,12 @@ export interface StateTool {
   readonly forget: (urn: string) => string;
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
-
 const pulumi: StateTool = {
   option: "stack",
   flags: "--stack <file>",
   what: "the output of pulumi stack export",
   read: readPulumiState,
-  forget: (urn) => `pulumi state delete ${quoted(urn)}`,
+  forget: (urn) => `pulumi state delete ${inShell(urn)}`,
 };
 
 const terraform: StateTool = {
@@ -68,7 +67,7 @@ const terraform: StateTool = {
       text,
       Object.assign({}, ...auditedBrokers().map(({ auditor }) => auditor.resources.terraformTypes)),
     ),
-  forget: (address) => `terraform state rm ${quoted(address)}`,
+  forget: (address) => `terraform state rm ${inShell(address)}`,
 };
 
 export const stateTools: readonly StateTool[] = [pulumi, terraform];

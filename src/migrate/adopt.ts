@@ -33,6 +33,8 @@ export interface AdoptionOptions {
   readonly name: string;
   /** The work queues to adopt; empty for all. */
   readonly queues: readonly string[];
+  /** The running broker that the deployment was read from. Without it the printed commands leave a gap. */
+  readonly url?: string | undefined;
 }
 
 /**
@@ -43,7 +45,8 @@ export interface AdoptionOptions {
  *
  * @param whole the deployment of a broker, with queues in one namespace
  */
-export function adoptDeployment(whole: unknown, target: Target, { name, queues }: AdoptionOptions): Checked<Adopted> {
+export function adoptDeployment(whole: unknown, target: Target, options: AdoptionOptions): Checked<Adopted> {
+  const { name, queues, url = null } = options;
   const { adopter, auditor, differ, separator } = brokerOf(target);
   if (adopter === undefined || auditor === undefined) throw new Error("this broker has no adoption");
   const parts = auditor.partsOf(whole);
@@ -91,7 +94,7 @@ export function adoptDeployment(whole: unknown, target: Target, { name, queues }
       findings,
       effect: adopter.effect,
       terraformType: adopter.terraformType,
-      imports: adopter.importsOf(deployment, proved.compiled, draft.system.name),
+      imports: adopter.importsOf(deployment, proved.compiled, draft.system.name, url),
     },
     [...found.warnings, ...made.warnings, ...draft.warnings, ...losing],
   );

@@ -3,7 +3,7 @@ import type { Paint } from "../diagnostics/paint.ts";
 import { valueAt } from "../diagnostics/schema-issues.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
 import { visible } from "../diagnostics/visible.ts";
-import type { Move } from "../adopt/found.ts";
+import type { LettersOut, Move } from "../adopt/found.ts";
 import type { Adopted } from "../migrate/adopt.ts";
 import type { DriftWords } from "../migrate/judge-drift.ts";
 import { renderDriftText } from "./drift.ts";
@@ -33,6 +33,7 @@ export function renderAdoption(
   const losses = adopted.unsaid.filter(({ isLoss }) => isLoss);
   const unsaid = hasUnsaid ? adopted.unsaid.filter(({ isLoss }) => !isLoss) : [];
   const { compiled } = proved;
+  const there = imports.entries.length - 1;
   const title = `${compiled.topology.system} on ${compiled.target}`;
   const listed = (all: Adopted["unsaid"]): string =>
     all.map(({ place, fact }) => `  ${visible(`${place}: ${fact}`)}\n`).join("");
@@ -57,7 +58,7 @@ export function renderAdoption(
           `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ""}:\n${listed(cannotChange)}`,
         ]),
     ...imports.moves.map((move) => renderMove(move, adopted, forget !== null)),
-    `there     ${imports.entries.length - 1} resources, which an import can take over\nnew       ${added} resources, which a deployment makes\n`,
+    `there     ${there} resources, ${there === 0 ? "so nothing needs an import" : "which an import can take over"}\nnew       ${imports.moves.length === 0 ? "" : "at least "}${added} resources, which a deployment makes\n`,
     ...(forget === null || forget.length === 0
       ? []
       : [
@@ -72,46 +73,84 @@ export function renderAdoption(
  * @param hasState true if another program owns the ways into the old queue, and would make them again
  */
 function renderMove(move: Move, { draft }: Adopted, hasState: boolean): string {
-  const { consumer, queue, next, hasFixedDead, dead, unbind, staying, isOrdered } = move;
+  const { consumer, queue, next, hasFixedDead, letters, waits, isOrdered } = move;
   const isNamed = valueAt(draft.system.consumers[consumer], ["deadLetter", "queue"]) !== undefined;
   const renamed = hasFixedDead && isNamed ? ", take the queue out of its deadLetter" : "";
   const steps = [
     [`write "queue: ${next}" for ${consumer} into the declaration${renamed}, and deploy`],
-    unbind.length === 0
-      ? [`let the producers send to ${next}`]
-      : [
-          "at once send these requests; until then each new message is in both queues:",
-          ...unbind,
-          ...(unbind.some((each) => each.endsWith("/PROPERTIES_KEY"))
-            ? ["only a running broker shows the PROPERTIES_KEY of a binding: run adopt with --url"]
-            : []),
-          ...(hasState
-            ? ["then take these bindings out of the code that made them, or its next deployment makes them again"]
-            : []),
-        ],
+    ...renderWaysIn(move, hasState),
     [
-      `${isOrdered ? "" : `start the new code of ${consumer}. `}The old code empties ${queue}, and the queues that its messages wait in`,
+      `${isOrdered ? "" : `start the new code of ${consumer}, and `}let the old code empty ${queue}${waits.length === 0 ? "" : `, with the messages that come back from ${waits.join(", ")}`}`,
     ],
-    ...(staying.length === 0
-      ? []
-      : [
-          [
-            `find out who publishes to ${staying.join(", ")}. These messages still come into ${queue}, so keep the old code`,
-          ],
-        ]),
-    ...(dead === null
-      ? []
-      : [[`while the old code runs, send the letters of ${dead} again: redeliver dead redrive --queue ${dead}`]]),
+    ...(letters === null ? [] : [renderRedrive(letters, queue)]),
     [
-      `when ${queue} is empty, stop the old code. Delete ${queue}, and its waiting queues that no other consumer uses`,
+      `when ${[queue, ...waits].join(", ")} ${waits.length === 0 ? "is" : "are"} empty, stop the old code. If nothing came back into ${waits.length === 0 ? "it" : "them"}, send:`,
+      ...move.remove,
       ...(isOrdered
         ? [`then start the new code of ${consumer}: an earlier start would change the order of messages`]
         : []),
     ],
+    // Without a new name both queues have one dead queue.
+    ...(letters === null || (isNamed && !hasFixedDead)
+      ? []
+      : [
+          [
+            `when ${letters.dead} is empty, and no other consumer's letters come into it, send:`,
+            letters.remove,
+            ...(letters.policy === null ? [] : [letters.policy.end]),
+          ],
+        ]),
   ];
   const lines = steps.flatMap(([first = "", ...more], index) => [
     `${index + 1}. ${first}`,
     ...more.map((each) => `   ${each}`),
   ]);
-  return `${visible(`${consumer} needs a new queue beside ${queue}`)}, as in ${docsPage("changing")}:\n${lines.map((line) => `  ${visible(line)}\n`).join("")}`;
+  return `${visible(`${consumer} needs a new queue beside ${queue}`)}, as in ${docsPage("adopting")}:\n${lines.map((line) => `  ${visible(line)}\n`).join("")}`;
+}
+
+/** The steps by which new messages come into the new queue alone. */
+function renderWaysIn({ queue, next, unbind, staying }: Move, hasState: boolean): readonly (readonly string[])[] {
+  const others = staying.join(", ");
+  return [
+    ...(unbind.length > 0
+      ? [
+          [
+            "at once send these requests; until then each new message is in both queues:",
+            ...unbind,
+            ...(unbind.some((each) => each.endsWith("/PROPERTIES_KEY"))
+              ? ["only a running broker shows the PROPERTIES_KEY of a binding: run adopt with --url"]
+              : []),
+            hasState
+              ? "then take these bindings out of the code that made them, or its next deployment makes them again"
+              : "if the old code binds its queue as it starts, send them again after each start",
+          ],
+        ]
+      : []),
+    ...(unbind.length === 0 && staying.length === 0 ? [[`let the producers send to ${next}`]] : []),
+    ...(staying.length === 0
+      ? []
+      : [
+          [
+            `find out who publishes to ${others}. Their messages still come into ${queue}, so keep the old code until nobody does`,
+          ],
+        ]),
+  ];
+}
+
+/** The way of the letters back to the old code, which may know what to do with them. */
+function renderRedrive({ dead, policy, limit, redrive }: LettersOut, queue: string): readonly string[] {
+  if (limit !== null)
+    return [
+      `${dead} has the delivery limit ${limit}, and no policy takes it away, so redeliver dead refuses it. While the old code runs, move its letters to ${queue} by a shovel`,
+    ];
+  return [
+    `while the old code runs, send the letters of ${dead} again${policy === null ? ":" : ". A policy first takes away its delivery limit, because each look counts:"}`,
+    ...(policy === null ? [] : [policy.set]),
+    redrive,
+    `${policy === null ? "" : "10 s after the policy "}the command counts the letters; with the --confirm that it prints it sends them`,
+    ...(redrive.includes("HOST")
+      ? ["USER and HOST are those of your broker: run adopt with --url to have them here"]
+      : []),
+    ...(redrive.includes("AMQP_PORT") ? ["AMQP_PORT is the broker's port for AMQP, which is often 5672"] : []),
+  ];
 }

@@ -1,18 +1,24 @@
 import amqplib from "amqplib";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { consume } from "redeliver/consume";
 import { describe, test } from "vitest";
 
-import type { Move } from "../../src/adopt/found.ts";
+import { parseText } from "../../src/declare/parse.ts";
 import type { SystemInput } from "../../src/declare/system.ts";
 import { brokers, compile } from "../../src/index.ts";
 import { adoptedTopologies } from "../support/adopted-topologies.ts";
 import { until } from "../support/deployed-system.ts";
 import { accepted, checked } from "../support/examples.ts";
 import { brokers as liveBrokers, createVhost } from "../support/live.ts";
-import { type JsonObject, createManagement } from "../support/management.ts";
+import { type JsonObject, type Management, ManagementError, createManagement } from "../support/management.ts";
 import { runSeparately } from "../support/run-command.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-// Each topology is adopted, and each of its consumers with a queue that cannot change gets a new one by the first steps
-// that adopt prints. A producer publishes before, between and after them.
+// Each topology is adopted while messages lie in all of its queues. Then each consumer with a queue that cannot change
+// gets a new one, by the requests and commands that adopt prints, from the deployment to the end of the old queues.
+
+const folder = temporaryFolder("adopt-moves");
 
 interface Binding {
   readonly source: string;
@@ -21,14 +27,54 @@ interface Binding {
   readonly arguments: Readonly<Record<string, string>>;
 }
 
-describe.for(liveBrokers())("on RabbitMQ $version", { concurrent: true }, (broker) => {
+/** The printed steps of one consumer, each with its lines. */
+interface Printed {
+  readonly consumer: string;
+  readonly queue: string;
+  readonly next: string;
+  readonly staying: readonly string[];
+  /** The lines of the step that has these words. */
+  readonly step: (words: string) => readonly string[];
+}
+
+function printedIn(text: string): readonly Printed[] {
+  return text
+    .split(/^(?=\S+ needs a new queue beside )/m)
+    .slice(1)
+    .map((section) => {
+      const [, consumer = "", queue = ""] = /^(\S+) needs a new queue beside (\S+),/.exec(section) ?? [];
+      const steps = section.split(/^ {2}(?=\d+\. )/m).slice(1);
+      const [, next = ""] = /write "queue: (\S+)" for /.exec(section) ?? [];
+      const [, staying = ""] = /who publishes to (.+)\. Their messages/.exec(section) ?? [];
+      const step = (words: string): readonly string[] => {
+        const found = steps.find((each) => each.includes(words)) ?? "";
+        return found.split("\n").map((line) => line.trim());
+      };
+      return { consumer, queue, next, staying: staying === "" ? [] : staying.split(", "), step };
+    });
+}
+
+/** Sends the requests among the lines, as a shell would read them. */
+async function send(management: Management, lines: readonly string[]): Promise<void> {
+  for (const line of lines) {
+    const [, method, path = "", body = ""] = /^(DELETE|PUT) \/api\/(\S+)(?: '(.+)')?$/.exec(line) ?? [];
+    if (method === "PUT") await management.put(path, JSON.parse(body) as JsonObject);
+    if (method === "DELETE")
+      await management.delete(path).catch((cause: unknown) => {
+        // Some waiting queues go away by themselves.
+        if (!(cause instanceof ManagementError) || cause.status !== 404) throw cause;
+      });
+  }
+}
+
+describe.for(liveBrokers())("on RabbitMQ $version", { concurrent: true, timeout: 600_000 }, (broker) => {
   // Up to 4.2 no queue delays returns by itself.
   const topologies = Object.entries(adoptedTopologies).filter(
     ([name]) => broker.version === "4.3" || !name.startsWith("delayed retry"),
   );
   test.for(topologies)(
-    "%s: the steps to new queues lose no message, and the old queues get no more",
-    async ([, topology], { expect, onTestFinished, skip }) => {
+    "%s: the printed steps lead to new queues, and lose no message",
+    async ([name, topology], { expect, onTestFinished, skip }) => {
       const { version } = broker;
       const { vhost, amqpUrl, dispose } = await createVhost(broker);
       onTestFinished(dispose);
@@ -37,39 +83,56 @@ describe.for(liveBrokers())("on RabbitMQ $version", { concurrent: true }, (broke
       const here = (all: readonly object[]): readonly object[] => all.map((one) => ({ ...one, vhost }));
       const [exchanges, queues, bindings] = [rest.exchanges, rest.queues, rest.bindings].map(here);
       await management.importDefinitions({ exchanges, queues, bindings, policies: here(policies) } as JsonObject);
-      const url = `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`;
-      const said = await runSeparately(["adopt", "--url", url, "--name", "adopted", "--json"]);
-      const { declaration, moves, targetOptions } = JSON.parse(said.out) as {
-        readonly declaration: SystemInput;
-        readonly moves: readonly Move[];
-        readonly targetOptions?: object;
-      };
-      if (moves.length === 0) skip("every queue can stay");
-      const consumers = Object.fromEntries(
-        Object.entries(declaration.consumers).map(([key, consumer]) => {
-          const move = moves.find((each) => each.consumer === key);
-          return [key, move === undefined ? consumer : { ...consumer, queue: move.next }];
-        }),
-      );
-      const system = checked({ ...declaration, consumers });
-      const compiled = accepted(compile(system, { broker: "rabbitmq", version, ...targetOptions }));
       const connection = await amqplib.connect(amqpUrl);
       onTestFinished(async () => connection.close());
       const channel = await connection.createConfirmChannel();
       const returned: string[] = [];
       channel.on("return", ({ properties }) => returned.push(String(properties.messageId)));
+      const lying = (queue: string): readonly string[] => [0, 1, 2].map((index) => `lying ${index} ${queue}`);
+      const named = (topology.definitions.queues as readonly { name: string }[]).map((queue) => queue.name);
+      for (const id of named.flatMap(lying))
+        channel.sendToQueue(id.split(" ").slice(2).join(" "), Buffer.from("{}"), { messageId: id, persistent: true });
+      await channel.waitForConfirms();
+      if (topology.rejected === "kept") {
+        // The broker itself dead-letters one message of each work queue.
+        for (const queue of Object.keys(topology.consumers)) {
+          const message = await channel.get(queue);
+          if (message !== false) channel.nack(message, false, false);
+        }
+      }
+
+      const url = `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`;
+      const output = join(folder, `${version} ${name}.yaml`);
+      const said = await runSeparately(["adopt", "--url", url, "--name", "adopted", "--output", output]);
+      const moves = printedIn(said.out);
+      if (moves.length === 0) skip("every queue can stay");
+      const parsed = parseText(readFileSync(output, "utf8"), "yaml");
+      const declaration = (parsed.ok ? parsed.value : null) as SystemInput;
+      const consumers = Object.fromEntries(
+        Object.entries(declaration.consumers).map(([key, consumer]) => {
+          const move = moves.find((each) => each.consumer === key);
+          if (move === undefined) return [key, consumer];
+          const { deadLetter, ...others } = consumer;
+          const { queue: _, ...dead } = deadLetter ?? {};
+          const isTaken = move.step("into the declaration")[0]?.includes("take the queue out of its deadLetter");
+          return [key, { ...others, deadLetter: isTaken ? dead : deadLetter, queue: move.next }];
+        }),
+      );
+      const system = checked(JSON.parse(JSON.stringify({ ...declaration, consumers })));
+      const target = { broker: "rabbitmq", version } as const;
+      const compiled = accepted(compile(system, target));
 
       const bound = (topology.definitions.bindings as readonly Binding[]).filter(
         ({ source, destination }) => source !== "" && moves.some(({ queue }) => queue === destination),
       );
       // Without a source producers send straight to the old queue, until they are told the new one.
-      const sentTo = (phase: string, { queue, next }: Move): Binding => ({
+      const direct = moves.filter(({ queue }) => !bound.some(({ destination }) => destination === queue));
+      const sentTo = (phase: string, { queue, next }: Printed): Binding => ({
         source: "",
         destination: queue,
         routing_key: phase === "after" ? next : queue,
         arguments: {},
       });
-      const direct = moves.filter(({ queue }) => !bound.some(({ destination }) => destination === queue));
       const waysIn = (phase: string): readonly Binding[] => [...bound, ...direct.map((move) => sentTo(phase, move))];
       const ways = waysIn("before");
       const published: string[] = [];
@@ -95,37 +158,84 @@ describe.for(liveBrokers())("on RabbitMQ $version", { concurrent: true }, (broke
         brokers.rabbitmq.exportFormats["definitions"]?.(compiled, vhost) as JsonObject,
       );
       const between = await publish("between");
-      for (const request of moves.flatMap(({ unbind }) => unbind)) {
-        const [method = "", path = ""] = request.split(" ");
-        expect(method).toBe("DELETE");
-        await management.delete(path.slice("/api/".length));
-      }
+      for (const { step } of moves) await send(management, step("at once send these requests"));
       const late = await publish("after");
 
       const seen = new Map<string, string[]>();
-      const take = async (queue: string): Promise<void> => {
-        await channel.consume(queue, (message) => {
+      const see = (id: string, queue: string): void => void seen.set(id, [...(seen.get(id) ?? []), queue]);
+      const take = async (from: amqplib.Channel, queue: string): Promise<void> => {
+        await from.consume(queue, (message) => {
           if (message === null) return;
-          const id = String(message.properties.messageId);
-          seen.set(id, [...(seen.get(id) ?? []), queue]);
-          channel.ack(message);
+          see(String(message.properties.messageId), queue);
+          from.ack(message);
         });
       };
-      for (const { queue, next } of moves) {
-        await take(queue);
-        await take(next);
+      const old = await connection.createChannel();
+      for (const { queue } of moves) await take(old, queue);
+      // The first message of each way fails in the new code. So it has all of its attempts, and dies as declared.
+      const failing = new Set([...ways.keys()].map((way) => `after ${way} 0`));
+      const contracts = compiled.contracts.filter(({ consumer }) => moves.some((move) => move.consumer === consumer));
+      for (const { consumer, workQueue } of contracts) {
+        const place = { url: amqpUrl, managementUrl: broker.managementUrl };
+        const running = await consume(system, consumer, { target, connection: place }, ({ id }) => {
+          if (failing.has(String(id))) throw new Error("this message always fails");
+          see(String(id), workQueue ?? "");
+        });
+        onTestFinished(async () => void (await running.stop()));
       }
+
+      // The letters of the old dead queues.
+      const environment = {
+        RABBITMQ_PASSWORD: decodeURIComponent(new URL(amqpUrl).password),
+        REDELIVER_JOURNAL: join(folder, `${version} ${name}.sqlite`),
+      };
+      const redrive = async (command: string, ...more: readonly string[]) => {
+        const [program, ...words] = command.replace("AMQP_PORT", new URL(amqpUrl).port).split(" ");
+        expect(program).toBe("redeliver");
+        return runSeparately([...words, ...more], environment);
+      };
+      for (const { step } of moves) {
+        const lines = step("while the old code runs, send the letters");
+        const command = lines.find((line) => line.startsWith("redeliver "));
+        if (command === undefined) continue;
+        await send(management, lines);
+        const [, from = ""] = /--queue (\S+)/.exec(command) ?? [];
+        const hasPolicy = lines.some((line) => line.startsWith("PUT "));
+        await until(30_000, async () => {
+          const { effective_policy_definition: inForce } = await management.queue(vhost, from);
+          return !hasPolicy || inForce?.["delivery-limit"] === -1;
+        });
+        const plan = await redrive(command);
+        const [, count = ""] = /With --confirm (\d+)/.exec(plan.out) ?? expect.unreachable(plan.out + plan.error);
+        expect(Number(count)).toBeGreaterThanOrEqual(3);
+        expect(plan.out).not.toMatch(/stay/);
+        // A wait would take long, and says nothing about code that never fails.
+        const done = await redrive(command, "--confirm", count, "--wait", "0s");
+        expect(done.code, done.error).toBe(0);
+      }
+
+      for (const { deadQueue } of contracts) await take(channel, deadQueue ?? expect.unreachable());
+      const ends = moves.map(({ step }) => step("stop the old code"));
+      const deleted = ends.flat().flatMap((line) => /^DELETE \/api\/queues\/[^/]+\/(\S+)$/.exec(line)?.[1] ?? []);
+      const dead = moves.flatMap(({ step }) => /--queue (\S+)/.exec(step("send the letters").join(" "))?.[1] ?? []);
+      const counted = [...deleted.map(decodeURIComponent), ...dead];
+      for (const queue of counted) published.push(...lying(queue));
+      const countsOf = async () => (await management.queues(vhost)).filter((queue) => counted.includes(queue.name));
       const isAll = (): boolean => published.every((id) => seen.has(id));
-      const queuesOf = moves.flatMap(({ queue, next }) => [queue, next]);
-      const areEmpty = async (): Promise<boolean> =>
-        (await Promise.all(queuesOf.map(async (queue) => channel.checkQueue(queue)))).every(
-          ({ messageCount }) => messageCount === 0,
-        );
-      await until(60_000, async () => isAll() && (await areEmpty())).catch(() => undefined);
+      await until(120_000, async () => isAll() && (await countsOf()).every(({ messages }) => messages === 0)).catch(
+        () => undefined,
+      );
       expect(published.filter((id) => !seen.has(id))).toEqual([]);
       expect(returned).toEqual([]);
+      await old.close();
+      for (const lines of ends) await send(management, lines);
+      for (const { step } of moves) await send(management, step("no other consumer's letters come into it"));
+      const left = (await management.queues(vhost)).map((queue) => queue.name);
+      expect(left.filter((queue) => moves.some((move) => move.queue === queue))).toEqual([]);
+      expect((await management.policies(vhost)).filter((policy) => policy.name.startsWith("redeliver"))).toEqual([]);
+
+      const fresh = new Set(contracts.flatMap(({ workQueue, deadQueue }) => [workQueue, deadQueue]));
       // A way that stays leads into the old queue alone.
-      const fresh = new Set(moves.map(({ next }) => next));
       const staying = new Set(moves.flatMap((each) => each.staying));
       const isBound = (id: string): boolean => Number(id.split(" ")[1]) < bound.length;
       const isMoved = (id: string): boolean => !staying.has(ways[Number(id.split(" ")[1])]?.source ?? "");
@@ -135,6 +245,10 @@ describe.for(liveBrokers())("on RabbitMQ $version", { concurrent: true }, (broke
         between.filter((id) => isMoved(id) && isBound(id) && !seen.get(id)?.some((queue) => fresh.has(queue))),
       ).toEqual([]);
       expect([...ways.keys()].some((way) => isMoved(`late ${way}`))).toBe(true);
+      const newDead = new Set(contracts.map(({ deadQueue }) => deadQueue));
+      expect([...failing].filter((id) => isMoved(id) && !seen.get(id)?.some((queue) => newDead.has(queue)))).toEqual(
+        [],
+      );
     },
   );
 });

@@ -10,8 +10,9 @@ export function adoptText(
   target = "rabbitmq@4.3",
   name = "shop",
   broker: BrokerName = "rabbitmq",
+  url?: string,
 ): Adopted {
-  const adopted = adopting({ kind: "adopt", text }, target, name, broker);
+  const adopted = adopting({ kind: "adopt", text }, target, name, broker, url);
   if (!adopted.ok) throw new Error(adopted.diagnostics[0]?.message);
   return adopted.value;
 }
@@ -22,9 +23,15 @@ export function reportedByAdopt(example: AdoptExample): readonly Diagnostic[] {
   return adopted.ok ? adopted.warnings : adopted.diagnostics;
 }
 
-function adopting({ text, queues = [] }: AdoptExample, on: string, name: string, broker: BrokerName = "rabbitmq") {
+function adopting(
+  { text, queues = [] }: AdoptExample,
+  on: string,
+  name: string,
+  broker: BrokerName = "rabbitmq",
+  url?: string,
+) {
   const read = brokers[broker].auditor.file.read(text);
   const target = parseTarget(on);
   if (!read.ok || !target.ok) throw new Error("the file and the target are sound");
-  return adoptDeployment(read.value, target.value, { name, queues });
+  return adoptDeployment(read.value, target.value, { name, queues, url });
 }

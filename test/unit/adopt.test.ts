@@ -122,11 +122,95 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
     queue: "billing",
     next: "billing.3",
     hasFixedDead: true,
-    dead: "billing.dlq",
+    letters: {
+      dead: "billing.dlq",
+      limit: null,
+      policy: null,
+      redrive:
+        "redeliver dead redrive --queue billing.dlq --work-queue billing --url amqp://USER@HOST/%2F --management-url http://HOST:15672",
+      remove: "DELETE /api/queues/%2F/billing.dlq",
+    },
     unbind: ["DELETE /api/bindings/%2F/e/orders/q/billing/any", "DELETE /api/bindings/%2F/e/orders/q/billing/other"],
     staying: ["again"],
+    waits: ["billing.retry"],
+    remove: ["DELETE /api/queues/%2F/billing", "DELETE /api/queues/%2F/billing.retry"],
     isOrdered: false,
   });
+});
+
+test.for([
+  ["none on 4.x", "4.3.6", {}, [], { "delivery-limit": -1 }],
+  [
+    "a policy's on 4.x",
+    "4.3.6",
+    {},
+    [{ "delivery-limit": 5, "max-length": 9 }],
+    { "delivery-limit": -1, "max-length": 9 },
+  ],
+  ["a policy's on 3.10", "3.10.8", {}, [{ "delivery-limit": 5, "max-length": 9 }], { "max-length": 9 }],
+  ["none on 3.10", "3.10.8", {}, [], null],
+  ["no limit on 4.x", "4.3.6", { "x-delivery-limit": -1 }, [], null],
+  ["an argument on 4.x", "4.3.6", { "x-delivery-limit": 3 }, [], 3],
+] as const)(
+  "letters leave a dead queue under a policy without a limit, and other values stay in force: %s",
+  ([, version, given, definitions, lifted]) => {
+    const [letters] = adoptText(
+      JSON.stringify({
+        rabbitmq_version: version,
+        vhosts,
+        exchanges: [exchange("orders", "fanout")],
+        queues: [
+          queue("billing", { "x-queue-type": "quorum", ...deadThrough("", "billing.dlq") }),
+          queue("billing.dlq", { "x-queue-type": "quorum", ...given }),
+        ],
+        bindings: [binding("orders", "billing", "")],
+        policies: definitions.map((definition) => ({
+          vhost: "/",
+          name: "all",
+          pattern: "dlq",
+          "apply-to": "queues",
+          priority: 7,
+          definition,
+        })),
+      }),
+      `rabbitmq@${version.slice(0, version.lastIndexOf("."))}`,
+    ).imports.moves.map((move) => move.letters);
+    expect(letters?.limit ?? null).toBe(typeof lifted === "number" ? lifted : null);
+    if (lifted === null || typeof lifted === "number") return expect(letters?.policy).toBeNull();
+    const [, request, body = ""] = /^PUT (\S+) '(.+)'$/.exec(letters?.policy?.set ?? "") ?? [];
+    expect(letters?.policy?.end).toBe(`DELETE ${request}`);
+    expect(JSON.parse(body)).toEqual({
+      pattern: String.raw`^billing\.dlq$`,
+      "apply-to": "queues",
+      priority: definitions.length === 0 ? 1 : 8,
+      definition: lifted,
+    });
+  },
+);
+
+test("nothing tells producers the new queue while they may publish to an exchange that leads to the old one", () => {
+  const adopted = adoptText(JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, queues: [queue("mail")] }));
+  const text = (staying: readonly string[]): string => {
+    const moves = adopted.imports.moves.map((move) => ({ ...move, staying }));
+    return renderAdoption({ ...adopted, imports: { ...adopted.imports, moves } }, false, false, null);
+  };
+  const [none, some] = [text([]), text(["again"])];
+  expect([none, some].map((each) => each.includes("let the producers send to mail.2"))).toEqual([true, false]);
+  expect(some).toContain("find out who publishes to again. Their messages still come into mail");
+  expect(some).toContain("0 resources, so nothing needs an import");
+});
+
+test.for([
+  [
+    "http://ops@rabbit.example:15672/shop",
+    "--url amqp://ops@rabbit.example/%2F --management-url http://rabbit.example:15672",
+  ],
+  ["https://rabbit.example/%2F", "--url amqps://rabbit.example/%2F --management-url https://rabbit.example"],
+  ["http://ops:secret@[::1]:8080/%2F", "--url 'amqp://ops@[::1]:AMQP_PORT/%2F' --management-url 'http://[::1]:8080'"],
+])("the command for the letters names the broker, without a password: %s", ([url, words]) => {
+  const text = exportOf(adoptedTopologies["MassTransit"] ?? expect.unreachable());
+  const [move] = adoptText(text, "rabbitmq@4.3", "shop", "rabbitmq", url).imports.moves;
+  expect(move?.letters?.redrive).toBe(`redeliver dead redrive --queue billing_error --work-queue billing ${words}`);
 });
 
 test("messages of a single active consumer keep their order on the way to a new queue", () => {
@@ -159,7 +243,9 @@ test("two consumers move to two queues, and a dead queue with a name of its own 
   const numbered = adoptText(text([queue("orders.1"), queue("orders.2")])).imports.moves;
   expect(numbered.map(({ next }) => next)).toEqual(["orders.3", "orders.4"]);
   const adopted = adoptText(text([queue("mail", dying), queue("failures")]));
-  expect(adopted.imports.moves).toMatchObject([{ consumer: "mail", dead: "failures", hasFixedDead: true }]);
+  expect(adopted.imports.moves).toMatchObject([
+    { consumer: "mail", letters: { dead: "failures" }, hasFixedDead: true },
+  ]);
   expect(adopted.draft.system.consumers).toMatchObject({ mail: { deadLetter: { queue: "failures" } } });
   expect(renderAdoption(adopted, false, false, null)).toContain(
     'write "queue: mail.2" for mail into the declaration, take the queue out of its deadLetter, and deploy',

@@ -87,8 +87,12 @@ function leftoversOf(
   ];
 }
 
-function path(...words: readonly string[]): string {
-  return `/api/${words.map(encodeURIComponent).join("/")}`;
+/** The path of a request to the management API, without the marks that shells know. */
+export function path(...words: readonly string[]): string {
+  const encoded = words.map((word) =>
+    encodeURIComponent(word).replaceAll(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`),
+  );
+  return `/api/${encoded.join("/")}`;
 }
 
 const marks: Readonly<Record<string, string>> = { "%": "%25", "+": "%2B", "~": "%7E" };

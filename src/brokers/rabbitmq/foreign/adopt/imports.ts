@@ -14,12 +14,18 @@ import { bindingType, componentType, exchangeType, policyType, queueType } from 
  * resources are left out: importing one with another argument would make Pulumi replace it.
  *
  * @param component the name of the component in the program
+ * @param url of the management API; null if the input is a file
  */
-export function importsOf({ virtualHosts }: Deployment, compiled: RabbitmqCompiled, component: string): Imports {
-  const [host] = virtualHosts;
+export function importsOf(
+  deployment: Deployment,
+  compiled: RabbitmqCompiled,
+  component: string,
+  url: string | null,
+): Imports {
+  const [host] = deployment.virtualHosts;
   if (host === undefined) return { entries: [], left: [], present: [], moves: [] };
   const all = compare(compiled, host.topology, host.name);
-  return importsBelow(componentType, component, all, movesOf(host, compiled, all));
+  return importsBelow(componentType, component, all, movesOf(deployment, compiled, all, url));
 }
 
 function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: string): readonly Importable[] {

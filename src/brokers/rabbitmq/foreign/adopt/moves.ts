@@ -2,19 +2,34 @@ import type { Move } from "../../../../adopt/found.ts";
 import type { Importable } from "../../../../adopt/imports-below.ts";
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
 import { bindingKey } from "../../compile/differences.ts";
-import type { BrokerBinding } from "../../prove/semantics.ts";
-import type { VirtualHost } from "../deployment.ts";
+import { parseRabbitmqTarget } from "../../compile/target.ts";
+import { type BrokerBinding, semanticsVersionOf } from "../../prove/semantics.ts";
+import { type Deployment, namelessVirtualHost, targetOf } from "../deployment.ts";
 import { sameWays } from "../left-ways.ts";
-import { unbind } from "../leftovers.ts";
+import { path, unbind } from "../leftovers.ts";
+import { isSharedDelay } from "./frameworks.ts";
+import { lettersOut } from "./letters-out.ts";
+import { lookAt } from "./looking.ts";
 
-/** The consumers with a queue whose arguments would have to change, and the next name for the work queue of each. */
+/**
+ * The consumers with a queue whose arguments would have to change, and the next name for the work queue of each.
+ *
+ * @param url of the management API; null if the input is a file
+ */
 export function movesOf(
-  { name: virtualHost, topology: found }: VirtualHost,
+  deployment: Deployment,
   compiled: RabbitmqCompiled,
   all: readonly Importable[],
+  url: string | null,
 ): readonly Move[] {
-  const { topology } = compiled;
   const fixed = new Set(all.flatMap(({ place, id, reason }) => (id === null || reason === null ? [] : [place])));
+  const [host] = deployment.virtualHosts;
+  if (host === undefined || fixed.size === 0) return [];
+  const { topology } = compiled;
+  const { topology: found } = host;
+  const virtualHost = host.name === namelessVirtualHost ? "VHOST" : host.name;
+  const version = versionOf(deployment, compiled);
+  const looking = lookAt(found, version);
   // The new queue gets these ways, too. By any other one messages come back from waiting, or nothing declares it.
   const declared = new Set([...topology.bindings, ...sameWays(found, compiled)].map(bindingKey));
   const isDeclared = (each: BrokerBinding): boolean => declared.has(bindingKey(each));
@@ -34,19 +49,43 @@ export function movesOf(
     );
     const [doubled, others] = [waysIn.filter(isDeclared), waysIn.filter((each) => !isDeclared(each))];
     const { name: dead = "" } = own.find((each) => each.role === "dead") ?? {};
+    const isDeadThere = found.queues.some(({ name }) => name === dead);
+    const waits = ownWaits(looking, queue);
     return [
       {
         consumer,
         queue,
         next: `${stem}.${next}`,
         hasFixedDead: fixed.has(`queue ${dead}`),
-        dead: found.queues.some(({ name }) => name === dead) ? dead : null,
+        letters: isDeadThere ? lettersOut(found, version, { queue, dead, virtualHost, url }) : null,
         unbind: doubled.map((each) => unbind(virtualHost, each)),
         staying: [...new Set(others.map(({ source }) => source))],
+        waits,
+        remove: [queue, ...waits].map((name) => `DELETE ${path("queues", virtualHost, name)}`),
         isOrdered: found.queues.some(
           (each) => each.name === queue && each.arguments["x-single-active-consumer"] === true,
         ),
       },
     ];
   });
+}
+
+/** The waiting queues that lead to this work queue alone. Those that a framework shares stay. */
+function ownWaits({ surroundings, settings }: ReturnType<typeof lookAt>, queue: string): readonly string[] {
+  return settings
+    .filter((each) => surroundings.shapeOf(each.queue) === "wait" && !isSharedDelay(each.queue))
+    .filter((each) => {
+      const aims = surroundings.aimsOf(each);
+      return aims.length > 0 && aims.every((aim) => aim === queue);
+    })
+    .map((each) => each.queue);
+}
+
+/** The version of the broker itself, or else that of the target. */
+function versionOf(deployment: Deployment, { target }: RabbitmqCompiled) {
+  const own = targetOf(deployment);
+  if (own.ok && own.value !== null) return semanticsVersionOf(own.value);
+  const compiled = parseRabbitmqTarget(target.split("@")[1] ?? "");
+  if (!compiled.ok) throw new Error("a compiled system is for a known version");
+  return semanticsVersionOf(compiled.value);
 }

@@ -1,0 +1,80 @@
+import type { LettersOut } from "../../../../adopt/found.ts";
+import { inShell } from "../../../../adopt/in-shell.ts";
+import { exactPattern } from "../../compile/names.ts";
+import {
+  type BrokerPolicy,
+  type BrokerTopology,
+  type SemanticsVersion,
+  highest,
+  indexPolicies,
+  policiesFor,
+  semanticsOf,
+  versionRules,
+} from "../../prove/semantics.ts";
+import { path } from "../leftovers.ts";
+
+/** The ports of the management API that go with the usual ports for AMQP. The empty one is that of the scheme. */
+const usualPorts: ReadonlySet<string> = new Set(["", "15671", "15672"]);
+
+/**
+ * The way of the letters of an old dead queue back into its work queue.
+ *
+ * A look counts towards the delivery limit, so `redeliver dead` refuses a queue that has one. A policy takes the limit
+ * away for a while. It has the values of the policy that it goes before, because only one policy is in force.
+ *
+ * @param url of the management API; null if the input is a file
+ */
+export function lettersOut(
+  topology: BrokerTopology,
+  version: SemanticsVersion,
+  {
+    queue,
+    dead,
+    virtualHost,
+    url,
+  }: Readonly<Record<"queue" | "dead" | "virtualHost", string>> & {
+    readonly url: string | null;
+  },
+): LettersOut {
+  const limitWith = (policies: readonly BrokerPolicy[]): number | null =>
+    semanticsOf({ ...topology, policies }, version).settings(dead)?.deliveryLimit ?? null;
+  const lifting = liftingPolicy(topology, version, dead);
+  const limit = limitWith(topology.policies);
+  const left = limit === null ? null : limitWith([...topology.policies, lifting]);
+  const { name, pattern, applyTo, priority, definition } = lifting;
+  const request = path("policies", virtualHost, name);
+  const body = JSON.stringify({ pattern, "apply-to": applyTo, priority, definition });
+  return {
+    dead,
+    limit: left,
+    policy:
+      limit === null || left !== null ? null : { set: `PUT ${request} ${inShell(body)}`, end: `DELETE ${request}` },
+    redrive: `redeliver dead redrive --queue ${inShell(dead)} --work-queue ${inShell(queue)} ${placeIn(url, virtualHost)}`,
+    remove: `DELETE ${path("queues", virtualHost, dead)}`,
+  };
+}
+
+/** Up to 3.13 a queue has a limit as soon as any value is there. From 4.0 on there is one unless it is negative. */
+function liftingPolicy({ queues, policies }: BrokerTopology, version: SemanticsVersion, dead: string): BrokerPolicy {
+  const rules = versionRules[version];
+  const kind = queues.find(({ name }) => name === dead)?.kind ?? "quorum";
+  const inForce = highest(policiesFor({ name: dead, kind }, indexPolicies(policies), rules).applicable, "user");
+  const { "delivery-limit": _, ...others } = inForce?.definition ?? {};
+  return {
+    name: `redeliver.adopt.${dead}`,
+    kind: "user",
+    pattern: exactPattern(dead),
+    applyTo: "queues",
+    priority: (inForce?.priority ?? 0) + 1,
+    definition: rules.negativeDeliveryLimit === "unlimited" ? { ...others, "delivery-limit": -1 } : others,
+  };
+}
+
+/** The options that name the broker. The user and its password in the one URL count for the other, too. */
+function placeIn(url: string | null, virtualHost: string): string {
+  const unknown = { protocol: "http:", username: "USER", hostname: "HOST", host: "HOST:15672", port: "" };
+  const { protocol, username, hostname, host, port } = url === null ? unknown : new URL(url);
+  const [scheme, user] = [protocol === "https:" ? "amqps" : "amqp", username === "" ? "" : `${username}@`];
+  const place = `${hostname}${usualPorts.has(port) ? "" : ":AMQP_PORT"}/${encodeURIComponent(virtualHost)}`;
+  return `--url ${inShell(`${scheme}://${user}${place}`)} --management-url ${inShell(`${protocol}//${host}`)}`;
+}
