@@ -3,9 +3,8 @@ import { nearest } from "../diagnostics/distance.ts";
 import { backoffRules, warnOfMissingAttempts, warnOfWeeks } from "./backoff-rules.ts";
 import { formatDurationMs, parseDurationMs } from "./duration.ts";
 import type { ConsumerOutput } from "./schema.ts";
-import { fromExpression } from "./literal-texts.ts";
 import { limits } from "./schema-parts.ts";
-import type { HeadersMatch } from "./system.ts";
+import { takenRules } from "./taken-rules.ts";
 
 /** A consumer without its faulty fields. */
 type SoundConsumer = { readonly [Field in keyof ConsumerOutput]?: ConsumerOutput[Field] | undefined };
@@ -75,125 +74,8 @@ function sourceRules(
       });
     }
     const kind = (sources[source] as { kind?: unknown } | undefined)?.kind;
-    return routingKeyRules([...path, source], keys, kind);
+    return takenRules([...path, source], keys, kind);
   });
-}
-
-function routingKeyRules(path: string[], keys: readonly string[] | "all" | HeadersMatch, kind: unknown): Diagnostic[] {
-  const isMatch = keys !== "all" && !Array.isArray(keys);
-  if (isMatch || kind === "headers")
-    return keys === "all" ? [] : headersRules(path, keys as HeadersMatch, kind, isMatch);
-  if (keys === "all") {
-    if (kind !== "direct" && kind !== "opaque") return [];
-    return diagnosed("RD110", {
-      path,
-      message: `a source of kind ${kind} cannot be taken as "all": its bindings have keys`,
-      value: keys,
-      help: "list the routing keys, or make the source a topic or a fanout",
-    });
-  }
-  if (kind === "fanout") {
-    return diagnosed("RD110", {
-      path,
-      message: "a fanout source ignores routing keys, so the list would filter nothing",
-      value: keys,
-      help: 'write "all", or make the source a topic',
-    });
-  }
-  if (keys.length === 0) {
-    return diagnosed("RD109", {
-      path,
-      message: "the list of routing keys is empty, so nothing would arrive",
-      value: keys,
-      help: 'list at least one routing key, or write "all"',
-    });
-  }
-  return keys.flatMap((key, index) => {
-    const problem = routingKeyProblem(key, index, keys, kind);
-    return problem === undefined ? [] : diagnosed("RD110", { path: [...path, index], value: key, ...problem });
-  });
-}
-
-function headersRules(path: string[], value: HeadersMatch, kind: unknown, isMatch: boolean): Diagnostic[] {
-  if (!isMatch) {
-    return diagnosed("RD110", {
-      path,
-      message: "a headers source ignores routing keys, so the list would filter nothing",
-      value,
-      help: 'write "all", or the headers, for example { match: "all", headers: { type: "invoice" } }',
-    });
-  }
-  if (kind !== "headers") {
-    return diagnosed("RD110", {
-      path,
-      message: `a ${String(kind)} source does not look at headers`,
-      value,
-      help: 'list routing keys, or give the source kind: "headers"',
-    });
-  }
-  const names = Object.keys(value.headers);
-  if (names.length === 0) {
-    return diagnosed("RD109", { path, message: "no header is named", value, help: 'name one, or write "all"' });
-  }
-  if (value.match.endsWith("-with-x")) return [];
-  return names
-    .filter((header) => header.startsWith("x-"))
-    .map((header) =>
-      diagnostic("RD110", {
-        path: [...path, "headers", header],
-        message: `match "${value.match}" ignores headers whose names begin with x-`,
-        value: value.headers[header],
-        help: `write match: "${value.match}-with-x"`,
-      }),
-    );
-}
-
-function routingKeyProblem(
-  key: string,
-  index: number,
-  keys: readonly string[],
-  kind: unknown,
-): { message: string; help: string } | undefined {
-  if (keys.indexOf(key) !== index) {
-    return { message: `${JSON.stringify(key)} is listed twice`, help: "remove one of the two" };
-  }
-  const bytes = Buffer.byteLength(key);
-  if (bytes > 255) {
-    return { message: `the routing key has ${bytes} bytes; 255 are allowed`, help: "shorten it" };
-  }
-  const words = key.split(".");
-  if (kind === "direct" && words.some((word) => word === "*" || word === "#")) {
-    return {
-      message: "a direct source matches whole routing keys; * and # mean themselves there",
-      help: "make the source a topic, or list the routing keys",
-    };
-  }
-  if (kind === "topic" && words.includes(">")) {
-    return {
-      message: "> is a wildcard of NATS; here # takes any number of words",
-      help: `write ${JSON.stringify(words.map((word) => (word === ">" ? "#" : word)).join("."))}`,
-    };
-  }
-  if (kind === "topic" && words.some((word) => word.length > 1 && /[*#]/.test(word))) {
-    const pattern = fromExpression(key) ?? wholeWildcards(words);
-    return {
-      message: "* and # are wildcards only as whole words between dots",
-      help: `write ${JSON.stringify(pattern)}, or list the routing keys`,
-    };
-  }
-  return undefined;
-}
-
-/** The pattern with a wildcard in place of each word that has one in it. It takes more than the user's. */
-function wholeWildcards(words: readonly string[]): string {
-  return words
-    .map((word, index) => {
-      const text = word.replaceAll(/[*#]/g, "");
-      if (text === word || word.length === 1) return word;
-      if (text === "") return "#";
-      return index === 0 ? `${text}${words.length === 1 ? ".#" : ""}` : "*";
-    })
-    .join(".");
 }
 
 function deliveryRules(name: string, consumer: SoundConsumer, isSound: (field: string) => boolean): Diagnostic[] {

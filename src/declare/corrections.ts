@@ -221,8 +221,8 @@ function correctedMatch(value: unknown): unknown {
   if (!isMapping(value)) return undefined;
   const { match, "x-match": asArgument = match ?? "all", headers, ...others } = value;
   const given = isMapping(headers) ? headers : others;
-  const areTexts = Object.values(given).every((each) => typeof each === "string");
-  return areTexts && Object.keys(given).length > 0 ? { match: asArgument, headers: given } : undefined;
+  const arePlain = Object.values(given).every((each) => ["string", "number", "boolean"].includes(typeof each));
+  return arePlain && Object.keys(given).length > 0 ? { match: asArgument, headers: given } : undefined;
 }
 
 /** The routing keys of each source, from a list or a word. */

@@ -1,6 +1,6 @@
 import { type Diagnostic, type PathSegment, diagnostic } from "../diagnostics/diagnostic.ts";
 import { asCode } from "./corrections.ts";
-import type { System } from "./system.ts";
+import type { System, Taken } from "./system.ts";
 
 /** A text that has a meaning elsewhere, and none here. */
 interface Literal {
@@ -30,7 +30,7 @@ export function warnOfLiterals({ name, sources, consumers }: System): Diagnostic
       ...ofName(["consumers", consumer], consumer),
       ...ofName(["consumers", consumer, "queue"], queue),
       ...Object.entries(from).flatMap(([source, keys]) =>
-        (Array.isArray(keys) ? (keys as readonly string[]) : []).flatMap((key, index, { length }) =>
+        keysIn(keys).flatMap((key, index, { length }) =>
           warn(
             ["consumers", consumer, "from", source, index],
             key,
@@ -47,6 +47,11 @@ export function warnOfLiterals({ name, sources, consumers }: System): Diagnostic
       ),
     ]),
   ];
+}
+
+/** The keys in a list. Another list has matches of headers. */
+function keysIn(taken: Taken): readonly string[] {
+  return taken === "all" || "match" in taken ? [] : taken.filter((each) => typeof each === "string");
 }
 
 function literalKey(key: string, kind: string | undefined, isOnly: boolean): Literal | null {

@@ -8,11 +8,16 @@ import { about, duration, formTexts, limits, name, wholeNumber } from "./schema-
 // The descriptions below are the texts of the JSON Schema and of docs/declaration.md. The interfaces in `system.ts` and
 // `backoff.ts` repeat them for TypeScript, and a test compares them.
 
+/** JSON reads a larger whole number as another one. A number with a fraction is never larger. */
+const headerNumber = z.number().min(Number.MIN_SAFE_INTEGER).max(Number.MAX_SAFE_INTEGER);
+
 const headersMatch = z.strictObject({
   match: z
     .enum(["all", "any", "all-with-x", "any-with-x"])
     .describe("The forms with `-with-x` also compare headers whose names begin with `x-`."),
-  headers: z.record(name, z.string()).describe("The headers to compare, with the text that each must have."),
+  headers: z
+    .record(name, z.union([z.string(), headerNumber, z.boolean()]))
+    .describe('The headers to compare, with the text, number or boolean that each must have. `1` is not `"1"`.'),
 });
 
 const crash = z.strictObject({
@@ -61,8 +66,10 @@ const deadLetter = z.strictObject({
 
 const consumer = z.strictObject({
   from: about(
-    z.record(z.string(), z.union([z.literal("all"), z.array(z.string().min(1)), headersMatch])).optional(),
-    'The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and `#` for any number of words. Of a headers source it is `"all"`, or the headers to match, such as `{ match: "all", headers: { type: "invoice" } }`. Left out, producers send straight to the work queue.',
+    z
+      .record(z.string(), z.union([z.literal("all"), z.array(z.string().min(1)), headersMatch, z.array(headersMatch)]))
+      .optional(),
+    'The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and `#` for any number of words. Of a headers source it is `"all"`, or the headers to match, such as `{ match: "all", headers: { type: "invoice", version: 2 } }`. A list has several such matches. Left out, producers send straight to the work queue.',
     { orders: ["order.placed", "order.cancelled"] },
     { orders: "all" },
   ),

@@ -143,11 +143,14 @@ export interface QueueArgumentsInput {
 export interface HeadersMatch {
   /** The forms with `-with-x` also compare headers whose names begin with `x-`. */
   readonly match: "all" | "any" | "all-with-x" | "any-with-x";
-  /** The headers to compare, with the text that each must have. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** The headers to compare, with the text, number or boolean that each must have. `1` is not `"1"`. */
+  readonly headers: Readonly<Record<string, string | number | boolean>>;
 }
 
-type FromInput<Source extends string> = { readonly [Name in Source]?: readonly string[] | "all" | HeadersMatch };
+/** The messages that a consumer takes from one source: by their keys, all of them, or by one of several matches. */
+export type Taken = readonly string[] | "all" | HeadersMatch | readonly HeadersMatch[];
+
+type FromInput<Source extends string> = { readonly [Name in Source]?: Taken };
 
 interface CommonConsumerInput {
   /**
@@ -166,7 +169,8 @@ export interface WorkQueueConsumerInput<Source extends string = string> extends 
   /**
    * The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and
    * `#` for any number of words. Of a headers source it is `"all"`, or the headers to match, such as
-   * `{ match: "all", headers: { type: "invoice" } }`. Left out, producers send straight to the work queue.
+   * `{ match: "all", headers: { type: "invoice", version: 2 } }`. A list has several such matches. Left out, producers
+   * send straight to the work queue.
    */
   readonly from?: FromInput<Source> | undefined;
   /** The name of the work queue on the broker. The default is that of the template. */
@@ -201,7 +205,8 @@ export interface EveryInstanceConsumerInput<Source extends string = string> exte
   /**
    * The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and
    * `#` for any number of words. Of a headers source it is `"all"`, or the headers to match, such as
-   * `{ match: "all", headers: { type: "invoice" } }`. Left out, producers send straight to the work queue.
+   * `{ match: "all", headers: { type: "invoice", version: 2 } }`. A list has several such matches. Left out, producers
+   * send straight to the work queue.
    */
   readonly from: FromInput<Source>;
   readonly queue?: undefined;
@@ -249,7 +254,7 @@ export interface SystemInput<Source extends string = string, Consumer extends st
 
 /** A checked consumer, with defaults filled in. */
 export interface Consumer {
-  readonly from?: { readonly [source: string]: readonly string[] | "all" | HeadersMatch } | undefined;
+  readonly from?: { readonly [source: string]: Taken } | undefined;
   readonly queue?: string | undefined;
   readonly formerly?: string | undefined;
   readonly queueArguments?: QueueArgumentsInput | undefined;

@@ -1,6 +1,6 @@
 import type { DeployedPart } from "../brokers/deployed-part.ts";
 import { brokerOf } from "../brokers/index.ts";
-import type { Consumer, System } from "../declare/system.ts";
+import type { Consumer, System, Taken } from "../declare/system.ts";
 import { sourceName } from "../plan/names.ts";
 import { nameOfSystem } from "../plan/plan.ts";
 import { type Deployed, partKey } from "./deployed.ts";
@@ -10,7 +10,6 @@ import { goneSources, hasSameName } from "./sources-in-use.ts";
 import { declaredNames, keyOfTaken, nameOfTaken, nameOnBroker, takenAfter } from "./taken-sources.ts";
 
 type Source = System["sources"][string];
-type Taken = NonNullable<Consumer["from"]>[string];
 
 /** A source that its publishers leave, because its name or its settings cannot change in place. */
 export interface LeftSource {

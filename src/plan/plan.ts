@@ -1,6 +1,6 @@
 import type { Backoff } from "../declare/backoff.ts";
 import { parseDurationMs } from "../declare/duration.ts";
-import type { Consumer, HeadersMatch, System } from "../declare/system.ts";
+import type { Consumer, HeadersMatch, System, Taken } from "../declare/system.ts";
 import { type AttemptPlan, jitterPercentOf, schedule } from "./schedule.ts";
 
 /** The meaning of a consumer's declaration on any broker. All durations are whole milliseconds. */
@@ -9,8 +9,8 @@ export interface ConsumerPlan {
   readonly consumer: string;
   /** Empty if producers send straight to the work queue. */
   readonly from: { readonly [source: string]: readonly string[] | "all" };
-  /** By source of kind headers: the headers to match. `from` has `"all"` for it. */
-  readonly matches?: { readonly [source: string]: HeadersMatch };
+  /** By source of kind headers: the matches, of which a message needs one. `from` has `"all"` for it. */
+  readonly matches?: { readonly [source: string]: readonly HeadersMatch[] };
   /** The name of the work queue, if the declaration gives one. */
   readonly queue?: string;
   /** The name of the dead queue, if the declaration gives one. */
@@ -129,19 +129,36 @@ function planConsumer(consumer: string, declared: Consumer): ConsumerPlan {
 }
 
 function planFrom(from: NonNullable<Consumer["from"]>): Pick<ConsumerPlan, "from" | "matches"> {
-  const isMatch = (value: (typeof from)[string]): value is HeadersMatch => value !== "all" && "match" in value;
   const entries = Object.entries(from);
-  const matches = entries.flatMap(([source, value]) => (isMatch(value) ? [[source, value] as const] : []));
+  const matches = entries.flatMap(([source, taken]) => {
+    const all = matchesIn(taken);
+    return all.length === 0 ? [] : [[source, all] as const];
+  });
+  const keys = entries.map(([source, taken]) => [source, matchesIn(taken).length > 0 ? "all" : taken] as const);
   return {
-    from: Object.fromEntries(entries.map(([source, value]) => [source, isMatch(value) ? "all" : value])),
+    from: Object.fromEntries(keys) as ConsumerPlan["from"],
     ...(matches.length === 0 ? {} : { matches: Object.fromEntries(matches) }),
   };
 }
 
-/** A match in words: `all of type=invoice, region=eu`. */
-export function matchText({ match, headers }: HeadersMatch): string {
-  const pairs = Object.entries(headers).map(([key, value]) => `${key}=${value}`);
-  return `${match} of ${pairs.join(", ")}`;
+/** The matches of a headers source. Empty for any other source, and for `"all"`. */
+function matchesIn(taken: Taken): readonly HeadersMatch[] {
+  if (taken === "all") return [];
+  if ("match" in taken) return [taken];
+  return taken.filter((each): each is HeadersMatch => typeof each !== "string");
+}
+
+/** Matches in words: `all of type=invoice, region=eu; any of version=2`. */
+export function matchesText(matches: readonly HeadersMatch[]): string {
+  return matches.map(({ match, headers }) => `${match} of ${headerTexts(headers).join(", ")}`).join("; ");
+}
+
+/** Headers in words. A text that reads as a number or a boolean has quotes. */
+export function headerTexts(headers: HeadersMatch["headers"]): readonly string[] {
+  return Object.entries(headers).map(([name, value]) => {
+    const isOther = typeof value === "string" && /^(true|false|-?[\d.].*)$/.test(value);
+    return `${name}=${isOther ? JSON.stringify(value) : value}`;
+  });
 }
 
 function planRetry(declared: Consumer, handlerTimeoutMs: number): RetryPlan | null {

@@ -2,7 +2,7 @@ import type { Keeper } from "../contract/promise.ts";
 import type { StrategyChoice } from "../contract/choose-strategy.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { type ConsumerPlan, isDirect, matchText, type RetryPlan } from "../plan/plan.ts";
+import { type ConsumerPlan, isDirect, matchesText, type RetryPlan } from "../plan/plan.ts";
 import { graphOfConsumer, nameless, shapeOf } from "./graph-layout.ts";
 import { type Markup, markup, nothing, trusted } from "./markup.ts";
 import { consumersOf, ofConsumers, onTarget } from "./html-filter.ts";
@@ -131,7 +131,7 @@ function renderOrigin(plan: ConsumerPlan): Markup {
     ([source, keys]) =>
       markup`<dd><b>${source}</b> ${
         plan.matches?.[source] !== undefined
-          ? matchText(plan.matches[source])
+          ? matchesText(plan.matches[source])
           : keys === "all"
             ? "all messages"
             : keys.map((key) => markup`<code>${key}</code> `)

@@ -1,6 +1,6 @@
 import { count } from "../contract/in-words.ts";
 import { formatDurationMs } from "../declare/duration.ts";
-import { type ConsumerPlan, isDirect, matchText, type RetryPlan } from "../plan/plan.ts";
+import { type ConsumerPlan, isDirect, matchesText, type RetryPlan } from "../plan/plan.ts";
 import type { Contract } from "./operations.ts";
 
 /** One line of a report about a consumer's plan: a term and its sentence. */
@@ -57,8 +57,8 @@ function unbroken(text: string): string {
 export const directly = "producers, straight to its queue";
 
 function takenText({ matches = {} }: ConsumerPlan, source: string, keys: readonly string[] | "all"): string {
-  const match = matches[source];
-  if (match !== undefined) return matchText(match);
+  const own = matches[source];
+  if (own !== undefined) return matchesText(own);
   return keys === "all" ? "all" : keys.join(", ");
 }
 

@@ -159,7 +159,7 @@ function queues(
     });
 }
 
-const headerValues = fc.constantFrom<string | number | boolean>("red", "1", 1, true);
+const headerValues = fc.constantFrom<string | number | boolean>("red", "1", 1, 1.5, true, "true");
 
 function bindings(
   queueNames: readonly string[],

@@ -83,8 +83,19 @@ const queueArguments = fc.oneof(
 
 const headersMatch = fc.record({
   match: fc.constantFrom("all", "any", "all-with-x", "any-with-x"),
-  headers: fc.constantFrom({ type: "invoice" }, { type: "invoice", region: "eu" }, { größe: "#" }),
+  headers: fc.constantFrom<Readonly<Record<string, string | number | boolean>>>(
+    { type: "invoice" },
+    { type: "invoice", region: "eu" },
+    { größe: "#" },
+    { version: 1 },
+    { version: "1", urgent: true },
+    { price: 1.5, urgent: "true" },
+  ),
 });
+const headersMatches = fc.oneof(
+  headersMatch,
+  fc.uniqueArray(headersMatch, { minLength: 1, maxLength: 3, selector: (each) => JSON.stringify(each) }),
+);
 
 /** A random system that the schema accepts, with at least one consumer. */
 export const anySystem: fc.Arbitrary<SystemInput> = fc
@@ -106,7 +117,7 @@ export const anySystem: fc.Arbitrary<SystemInput> = fc
               fc.tuple(fc.constantFrom(...sources), fc.uniqueArray(key, { minLength: 1, maxLength: 3 })),
               { nil: undefined, freq: 4 },
             ),
-            match: fc.option(headersMatch, { nil: "all" }),
+            match: fc.option(headersMatches, { nil: "all" }),
             retry,
             crash: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined }),
             queueArguments,

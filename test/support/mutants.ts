@@ -140,7 +140,7 @@ const misled: Break = (topology) => {
       ]),
     ...bindings.flatMap((each) => {
       const { "x-last-death-exchange": exchange, ...others } = each.arguments;
-      if (exchange === undefined || each.destinationKind === "exchange") return [];
+      if (typeof exchange !== "string" || each.destinationKind === "exchange") return [];
       const before = `${exchange.slice(0, -1)}${Number(exchange.slice(-1)) + 1}`;
       return [
         rebound(`after ${exchange} to the dead queue instead of ${each.destination}`, each, {

@@ -5,6 +5,7 @@ import type { RabbitmqCompiled } from "./compile/compile.ts";
 import type { Contract, Operation } from "./compile/contract.ts";
 import { defaultExchange } from "./compile/names.ts";
 import { joinAlike } from "./join-alike.ts";
+import { headerTexts } from "../../plan/plan.ts";
 import { operationsAfter, waysOf } from "../../contract/interpret.ts";
 import { type RoutingIndex, route, routingIndex } from "./prove/routing.ts";
 import { alternatesByPolicy, brokerTopologyOf } from "./prove/semantics.ts";
@@ -117,7 +118,7 @@ function addEdges(
 function drawSources(walk: Walk, { consumer, sources, workQueue }: Contract): void {
   for (const { exchange, routingKeys, arguments: wanted } of sources) {
     const { "x-match": match = "", ...headers } = wanted ?? {};
-    const pairs = Object.entries(headers).map(([key, value]) => `${key}=${value}`);
+    const pairs = headerTexts(headers);
     const label = pairs.length === 0 ? routingKeys.join("\n") : [match, ...pairs].join("\n");
     const arrow = { from: `source:${exchange}`, kind: "publish", consumer } as const;
     addEdges(walk, arrow, [workQueue ?? `instance:${consumer}`], label);

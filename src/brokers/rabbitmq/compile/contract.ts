@@ -1,4 +1,5 @@
 import type { BrokerContract, Outcome as BrokerOutcome } from "../../../contract/contract.ts";
+import type { BindingResource } from "./topology.ts";
 
 /**
  * One operation of a consumer's code on the broker, for one outcome of an attempt. The fields are the client library's.
@@ -101,13 +102,14 @@ export interface Contract extends BrokerContract<Operation> {
   readonly attemptNumber: AttemptNumber | null;
   /**
    * The exchanges that producers publish to, with the routing keys that arrive here. The exchange "" is the default
-   * exchange: producers send straight to the work queue, and its name is the routing key.
+   * exchange: producers send straight to the work queue, and its name is the routing key. A headers exchange is there
+   * once for each match.
    */
   readonly sources: readonly {
     readonly exchange: string;
     readonly routingKeys: readonly string[];
     /** The arguments of the binding to a headers exchange, which name the headers to match. Left out for other kinds. */
-    readonly arguments?: Readonly<Record<string, string>>;
+    readonly arguments?: BindingResource["arguments"];
   }[];
   /** Set if the work queue refuses messages while it is full. The publisher keeps them then. */
   readonly refusesWhenFull?: true;
@@ -123,6 +125,6 @@ export interface InstanceQueue {
   readonly bindings: readonly {
     readonly exchange: string;
     readonly routingKey: string;
-    readonly arguments?: Readonly<Record<string, string>>;
+    readonly arguments?: BindingResource["arguments"];
   }[];
 }

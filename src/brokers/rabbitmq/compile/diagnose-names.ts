@@ -43,7 +43,7 @@ function sourceClashes(plan: Plan): Diagnostic[] {
       what: `the source ${source}`,
     };
   });
-  const help = "declare one source for the exchange, and list the keys of both in from";
+  const help = "declare one source for the exchange, and list the keys or the matches of both in from";
   return nameClashes(plan, named, "each source is an exchange of its own").map((each) =>
     each.path === "names.source" ? each : { ...each, help },
   );

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 
 import { formatDurationMs } from "../../../declare/duration.ts";
+import type { HeadersMatch } from "../../../declare/system.ts";
 import type { Contract } from "./contract.ts";
 import type { ExchangeRole, Topology } from "./topology.ts";
 import { parkedName, queueNames, sourceName } from "../../../plan/names.ts";
@@ -162,28 +163,28 @@ export function exactPattern(name: string): string {
  */
 export const defaultExchange = "";
 
-/** The system's exchanges that a consumer's messages come from, with their routing keys. */
+/** The system's exchanges that a consumer's messages come from, with their routing keys. One for each headers match. */
 export function sourcesOf(
   plan: Pick<Plan, "system" | "sources" | "names">,
   { from, matches = {} }: Pick<ConsumerPlan, "from" | "matches">,
 ): Contract["sources"] {
-  return Object.entries(from).map(([source, keys]) => {
-    const { match = "all", headers = {} } = matches[source] ?? {};
-    return {
-      exchange: sourceExchange(plan, source),
-      // "#" matches every key on a topic exchange. A fanout or headers exchange ignores it.
-      routingKeys: keys === "all" ? ["#"] : keys,
-      ...(plan.sources[source]?.kind === "headers" ? { arguments: { "x-match": match, ...headers } } : {}),
-    };
+  return Object.entries(from).flatMap(([source, keys]) => {
+    // "#" matches every key on a topic exchange. A fanout or headers exchange ignores it.
+    const taken = { exchange: sourceExchange(plan, source), routingKeys: keys === "all" ? ["#"] : keys };
+    if (plan.sources[source]?.kind !== "headers") return [taken];
+    return (matches[source] ?? [{ match: "all", headers: {} }]).map(({ match, headers }) => ({
+      ...taken,
+      arguments: { "x-match": match, ...headers },
+    }));
   });
 }
 
 /** The headers of example messages that a source takes: one with all of them, or one for each. */
 export function exampleHeadersOf({
   arguments: wanted = {},
-}: Contract["sources"][number]): readonly Readonly<Record<string, string>>[] {
+}: Contract["sources"][number]): readonly HeadersMatch["headers"][] {
   const { "x-match": match = "all", ...headers } = wanted;
-  if (match.startsWith("all")) return [headers];
+  if (String(match).startsWith("all")) return [headers];
   return Object.entries(headers).map(([key, value]) => ({ [key]: value }));
 }
 

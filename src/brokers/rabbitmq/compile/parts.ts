@@ -50,7 +50,8 @@ function countOf(where: AttemptNumber | null): string {
 
 /**
  * The part of a binding's logical name that tells it from the others of its system. No name on the broker contains a /
- * (RD204), so no two bindings have the same.
+ * (RD204), so no two bindings have the same. The name of a deployed binding stays as it is: another one would delete the
+ * binding.
  */
 export function bindingIdentity({
   source,
@@ -59,6 +60,8 @@ export function bindingIdentity({
   routingKey,
   arguments: given,
 }: BindingResource): string {
-  const headers = Object.entries(given).map(([key, value]) => `${key}=${value}`);
+  const areTexts = Object.values(given).every((value) => typeof value === "string");
+  // The number 1 and the text "1" are two matches.
+  const headers = areTexts ? Object.entries(given).map(([key, value]) => `${key}=${value}`) : [JSON.stringify(given)];
   return [source, destinationKind, destination, ...(routingKey === "" ? [] : [routingKey]), ...headers].join("/");
 }

@@ -140,7 +140,7 @@ export function addBinding(
     readonly destination: string;
     readonly destinationKind?: BindingResource["destinationKind"];
     readonly routingKey?: string;
-    readonly arguments?: Readonly<Record<string, string>>;
+    readonly arguments?: BindingResource["arguments"];
   },
 ): void {
   draft.bindings.push({

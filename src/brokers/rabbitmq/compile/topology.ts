@@ -69,7 +69,7 @@ export interface BindingResource {
   /** The pattern that a routing key must match. Fanout and headers exchanges ignore it. */
   readonly routingKey: string;
   /** The headers that a headers exchange matches; empty elsewhere. */
-  readonly arguments: Readonly<Record<string, string>>;
+  readonly arguments: Readonly<Record<string, string | number | boolean>>;
 }
 
 /**

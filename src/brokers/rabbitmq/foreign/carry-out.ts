@@ -58,7 +58,7 @@ function requestsFor(
   const unstarted = late.filter(isEmpty);
   const queues = after.queues.filter(({ name }) => !there.queue.has(name) || unstarted.includes(name));
   const exchanges = after.exchanges.filter(({ name, owner }) => owner !== "other" && !there.exchange.has(name));
-  const bound = new Map(found.topology.bindings.map((each) => [bindingKey(each), each]));
+  const bound = new Set(found.topology.bindings.map(bindingKey));
   const sources = new Set(after.exchanges.filter(({ role }) => role === "source").map(nameOf));
   const missing = after.bindings.filter((each) => !bound.has(bindingKey(each)));
   const policies = new Map(found.topology.policies.map((each) => [`${each.kind} ${each.name}`, each]));
@@ -104,9 +104,10 @@ function requestsFor(
     ...missing.filter(({ source }) => !sources.has(source)).map(bindingOf),
     ...unset.filter(({ name }) => known.has(name)).map(policyOf),
     ...missing.filter(({ source }) => sources.has(source)).map(bindingOf),
-    ...[...bound]
-      .filter(([key]) => givenUp.has(key))
-      .map(([, each]): ChangeRequest => ({
+    // Numbers of several widths make bindings of their own, and read alike.
+    ...found.topology.bindings
+      .filter((each) => givenUp.has(bindingKey(each)))
+      .map((each): ChangeRequest => ({
         method: "DELETE",
         path: unbind(found.name, each).slice("DELETE /".length),
         text: `unbind ${wayOf(each)}`,

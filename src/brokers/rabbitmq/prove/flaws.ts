@@ -80,12 +80,15 @@ function entranceFlaws(index: TopologyIndex, contract: Contract, { name }: Queue
   return (index.byDestination.get(name) ?? [])
     .filter(({ source }) => index.exchanges.get(source)?.role === "source")
     .filter(({ source, routingKey, arguments: given }) => {
-      const declared = contract.sources.find(({ exchange }) => exchange === source);
       const covers = index.exchanges.get(source)?.kind === "topic" ? containsKey : includesKey;
-      if (name !== contract.workQueue || declared === undefined) return true;
+      if (name !== contract.workQueue) return true;
       // Another match lets other messages in, or fewer.
-      if (declared.arguments !== undefined && !isDeepStrictEqual({ ...given }, { ...declared.arguments })) return true;
-      return !covers(declared.routingKeys, routingKey);
+      return !contract.sources.some(
+        ({ exchange, routingKeys, arguments: declared }) =>
+          exchange === source &&
+          (declared === undefined || isDeepStrictEqual({ ...given }, { ...declared })) &&
+          covers(routingKeys, routingKey),
+      );
     })
     .map(
       ({ source, routingKey }) => `${name} gets ${JSON.stringify(routingKey)} from ${source}, which is not declared`,

@@ -11,6 +11,7 @@ import type { BrokerEvent, EffectiveSettings, MessageState, Semantics } from "./
 import { brokerTopologyOf, semanticsOf, semanticsVersionOf } from "./semantics.ts";
 import { flawsOf } from "./flaws.ts";
 import { withFullQueues } from "./full-queues.ts";
+import { headerTexts } from "../../../plan/plan.ts";
 import { perform } from "./perform.ts";
 import { shapeOf } from "./shape.ts";
 import { waitGrainMs } from "../compile/spread.ts";
@@ -136,8 +137,7 @@ function modelOf(context: Context): Model<MessageState> {
 function publicationsFrom(source: Contract["sources"][number]) {
   return examplesOf(source).flatMap((routingKey, index) =>
     exampleHeadersOf(source).map((headers) => {
-      const pairs = Object.entries(headers).map(([name, value]) => `${name}=${value}`);
-      const asked = source.arguments === undefined ? source.routingKeys[index] : pairs.join(" ");
+      const asked = source.arguments === undefined ? source.routingKeys[index] : headerTexts(headers).join(" ");
       return { key: `${source.exchange} ${asked}`.trim(), routingKey, headers };
     }),
   );

@@ -114,7 +114,7 @@ export function missing(what: "queue" | "exchange", name: string): Diagnostic {
 }
 /** If every instance has its own queue, the broker names it. */
 export function noQueueOfItsOwn({ contract, virtualHost, cause }: Denial): Diagnostic {
-  const sources = contract.sources.map(({ exchange }) => exchange).join(", ");
+  const sources = [...new Set(contract.sources.map(({ exchange }) => exchange))].join(", ");
   return diagnostic("RD807", {
     path: "options.connection.url",
     message: `${userIn(cause)} may not make a queue of its own and bind it to ${sources} in the virtual host ${virtualHost}`,

@@ -1,4 +1,5 @@
 import type { FoundSource, Unsaid } from "../../../../adopt/found.ts";
+import type { HeadersMatch } from "../../../../declare/system.ts";
 import { reservedKeyPrefix, sharedRole } from "../../compile/names.ts";
 import { isSharedDelay } from "./frameworks.ts";
 import type { BrokerBinding } from "../../prove/semantics.ts";
@@ -31,20 +32,23 @@ export function sourcesInto(
     const exchange = surroundings.exchanges.get(name);
     const kind = exchange?.kind ?? "headers";
     const type = exchange?.pluginType ?? kind;
-    const match = kind === "headers" && type === kind ? matchOf(bindings) : null;
-    if (match !== null) {
-      const isOwn = system !== null && name.startsWith(`${system}.`);
-      said.push({ name, kind: "headers", keys: match, isOwn, from: `the headers exchange ${name}, bound to ${queue}` });
-      continue;
-    }
+    const isOwn = system !== null && name.startsWith(`${system}.`);
+    const isHeaders = kind === "headers" && type === kind;
+    const { keys: matches, others } = isHeaders ? matchesOf(bindings) : { keys: null, others: bindings };
+    if (matches !== null)
+      said.push({
+        name,
+        kind: "headers",
+        keys: matches,
+        isOwn,
+        from: `the headers exchange ${name}, bound to ${queue}`,
+      });
     const isOpaque =
       type !== kind &&
       bindings.every(({ routingKey, arguments: given }) => routingKey !== "" && Object.keys(given).length === 0);
-    if ((type !== kind && !isOpaque) || (type === kind && kind === "headers") || exchange === undefined) {
-      unsaid.push({
-        place: name,
-        fact: `it is of the type ${exchange === undefined ? "unknown" : type}, whose bindings no declaration says; its ${bindings.length} bindings to ${queue} stay on the broker, and nothing declares them`,
-      });
+    if ((type !== kind && !isOpaque) || isHeaders || exchange === undefined) {
+      const fact = `it is of the type ${exchange === undefined ? "unknown" : type}, whose bindings no declaration says; its ${others.length} bindings to ${queue} stay on the broker, and nothing declares them`;
+      if (others.length > 0) unsaid.push({ place: name, fact });
       continue;
     }
     const keys = [...new Set(bindings.map(({ routingKey }) => routingKey))].toSorted();
@@ -55,7 +59,7 @@ export function sourcesInto(
       name,
       ...(isOpaque ? { kind: "opaque", type } : { kind }),
       keys: isAll ? "all" : keys,
-      isOwn: system !== null && name.startsWith(`${system}.`),
+      isOwn,
       from: `the ${type} exchange ${name}, bound to ${queue}${upstream.length === 0 ? "" : `; ${upstream.slice(0, 5).join(", ")} lead into it and stay as they are`}`,
     });
     if (kind === "direct" && keys.includes(""))
@@ -64,13 +68,35 @@ export function sourcesInto(
   return { said, unsaid };
 }
 
-/** Null if a declaration cannot say which headers the queue asks for: it has one set of texts for each source. */
-function matchOf(bindings: readonly BrokerBinding[]): FoundSource["keys"] | null {
-  const [first, ...others] = bindings;
-  const { "x-match": match = "all", ...headers } = first?.arguments ?? {};
+/** The matches of a queue. Null if a declaration can say none of them. */
+function matchesOf(bindings: readonly BrokerBinding[]): {
+  readonly keys: FoundSource["keys"] | null;
+  /** The bindings that no declaration can say. */
+  readonly others: readonly BrokerBinding[];
+} {
+  const read = bindings.map((binding) => ({ binding, match: matchOf(binding) }));
+  const others = read.filter(({ match }) => match === null).map(({ binding }) => binding);
+  // Bindings that differ by their routing keys alone are one match.
+  const texts = new Map(read.map(({ match }) => [JSON.stringify(match), match]));
+  const matches = [...texts.values()].filter((match) => match !== null);
+  const said = matches.filter((match) => match !== "all");
+  if (said.length < matches.length) return { keys: "all", others };
+  const [first = null] = said;
+  return { keys: said.length > 1 ? said : first, others };
+}
+
+/** Null if a declaration cannot say which headers the binding asks for. */
+function matchOf({ arguments: given }: BrokerBinding): HeadersMatch | "all" | null {
+  const { "x-match": match = "all", ...all } = given;
   const way = (["all", "any", "all-with-x", "any-with-x"] as const).find((each) => each === match);
-  if (others.length > 0 || way === undefined) return null;
-  const texts = Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === "string");
-  if (texts.length < Object.keys(headers).length) return null;
-  return texts.length === 0 ? (way === "all" ? "all" : null) : { match: way, headers: Object.fromEntries(texts) };
+  // Without this form the broker ignores headers whose names begin with x-.
+  const headers = Object.entries(all).filter(([name]) => way?.endsWith("-with-x") === true || !name.startsWith("x-"));
+  const plain = headers.filter(
+    (entry): entry is [string, string | number | boolean] =>
+      ["string", "boolean"].includes(typeof entry[1]) ||
+      // A larger number reads as another one.
+      (typeof entry[1] === "number" && Math.abs(entry[1]) <= Number.MAX_SAFE_INTEGER),
+  );
+  if (way === undefined || plain.length < headers.length) return null;
+  return plain.length > 0 ? { match: way, headers: Object.fromEntries(plain) } : way.startsWith("all") ? "all" : null;
 }
