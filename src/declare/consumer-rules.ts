@@ -4,7 +4,7 @@ import { backoffRules, warnOfMissingAttempts, warnOfWeeks } from "./backoff-rule
 import { formatDurationMs, parseDurationMs } from "./duration.ts";
 import type { ConsumerOutput } from "./schema.ts";
 import { limits } from "./schema-parts.ts";
-import { takenRules } from "./taken-rules.ts";
+import { type TakenFrom, takenRules } from "./taken-rules.ts";
 
 /** A consumer without its faulty fields. */
 type SoundConsumer = { readonly [Field in keyof ConsumerOutput]?: ConsumerOutput[Field] | undefined };
@@ -73,8 +73,7 @@ function sourceRules(
           `add it to sources, for example sources: { ${JSON.stringify(source)}: { kind: "topic" } }`,
       });
     }
-    const kind = (sources[source] as { kind?: unknown } | undefined)?.kind;
-    return takenRules([...path, source], keys, kind);
+    return takenRules([...path, source], keys, Object(sources[source]) as TakenFrom);
   });
 }
 

@@ -2,8 +2,15 @@ import { type Diagnostic, type PathSegment, diagnosed, diagnostic } from "../dia
 import { fromExpression } from "./literal-texts.ts";
 import type { HeadersMatch, Taken } from "./system.ts";
 
+/** A source that may have faults. */
+export interface TakenFrom {
+  readonly kind?: unknown;
+  readonly exchangeType?: unknown;
+}
+
 /** The rules of the messages that a consumer takes from one source. */
-export function takenRules(path: readonly PathSegment[], taken: Taken, kind: unknown): Diagnostic[] {
+export function takenRules(path: readonly PathSegment[], taken: Taken, source: TakenFrom): Diagnostic[] {
+  const { kind } = source;
   const isMatch = taken !== "all" && ("match" in taken || taken.some((each) => typeof each !== "string"));
   if (isMatch || kind === "headers") {
     if (taken === "all") return [];
@@ -36,7 +43,7 @@ export function takenRules(path: readonly PathSegment[], taken: Taken, kind: unk
     });
   }
   return keys.flatMap((key, index) => {
-    const problem = routingKeyProblem(key, index, keys, kind);
+    const problem = routingKeyProblem(key, index, keys, source);
     return problem === undefined ? [] : diagnosed("RD110", { path: [...path, index], value: key, ...problem });
   });
 }
@@ -95,7 +102,7 @@ function routingKeyProblem(
   key: string,
   index: number,
   keys: readonly string[],
-  kind: unknown,
+  { kind, exchangeType }: TakenFrom,
 ): { message: string; help: string } | undefined {
   if (keys.indexOf(key) !== index) {
     return { message: `${JSON.stringify(key)} is listed twice`, help: "remove one of the two" };
@@ -103,6 +110,13 @@ function routingKeyProblem(
   const bytes = Buffer.byteLength(key);
   if (bytes > 255) {
     return { message: `the routing key has ${bytes} bytes; 255 are allowed`, help: "shorten it" };
+  }
+  // Source: `validate_binding/2` in `rabbit_exchange_type_consistent_hash.erl`.
+  if (exchangeType === "x-consistent-hash" && !/^\+?0*[1-9]\d*$/.test(key)) {
+    return {
+      message: "the key of a consistent hash is a weight: the broker refuses all but whole numbers above zero",
+      help: 'write the weight, for example "10"',
+    };
   }
   const words = key.split(".");
   if (kind === "direct" && words.some((word) => word === "*" || word === "#")) {

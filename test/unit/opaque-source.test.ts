@@ -45,6 +45,14 @@ test("its keys are those of bindings, so all of it cannot be taken", () => {
   expect(result.ok ? [] : result.diagnostics.map(({ code }) => code)).toEqual(["RD110"]);
 });
 
+test.each(["a.#", "0", "-1", "1.5"])("the key %j of a consistent hash is no weight", (key) => {
+  const result = checkSystem(declared(hash, ["10", key]));
+  expect(result.ok ? [] : result.diagnostics.map((each) => `${each.code} ${each.path}`)).toEqual([
+    "RD110 consumers.billing.from.events[1]",
+  ]);
+  expect(checkSystem(declared({ ...hash, exchangeType: "x-modulus-hash" }, ["10", key])).ok).toBe(true);
+});
+
 test("adopt declares a binding with a key, and leaves one with arguments", () => {
   const exchange = (name: string) => ({
     name,
