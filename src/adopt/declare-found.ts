@@ -153,7 +153,7 @@ function consumerFrom(
   sources: ReadonlyMap<string, KeyedSource>,
   dead: FoundConsumer["dead"],
 ): { readonly key: string; readonly declared: object; readonly comments: readonly Comment[] } {
-  const { delaysMs, crashDeliveries, handlerTimeoutMs, retainMs, parked, queueArguments, order } = found;
+  const { delaysMs, crashDeliveries, handlerTimeoutMs, retainMs, parked, queueArguments, lengthLimits, order } = found;
   const path = ["consumers", key];
   const said = (value: { readonly from: string } | undefined, ...rest: readonly string[]): readonly Comment[] =>
     value === undefined ? [] : [{ path: [...path, ...rest], text: value.from }];
@@ -174,7 +174,9 @@ function consumerFrom(
               ...(dead === undefined ? {} : { queue: dead.value }),
             },
           }),
-      ...(queueArguments === undefined ? {} : { queueArguments: queueArguments.value }),
+      ...(queueArguments === undefined && lengthLimits === undefined
+        ? {}
+        : { queueArguments: { ...queueArguments?.value, ...lengthLimits?.value } }),
       ...(order === undefined ? {} : { order: order.value }),
     },
     comments: [
@@ -185,7 +187,10 @@ function consumerFrom(
       ...said(retainMs, "deadLetter"),
       ...said(parked, "deadLetter", "park"),
       ...said(dead, "deadLetter", "queue"),
-      ...said(queueArguments, "queueArguments"),
+      ...said(queueArguments ?? lengthLimits, "queueArguments"),
+      ...Object.keys(queueArguments === undefined ? {} : (lengthLimits?.value ?? {})).flatMap((key) =>
+        said(lengthLimits, "queueArguments", key),
+      ),
       ...said(order, "order"),
     ],
   };

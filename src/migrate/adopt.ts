@@ -1,6 +1,6 @@
 import { docsPage } from "../diagnostics/docs-site.ts";
 import { declareFound, type DraftDeclaration } from "../adopt/declare-found.ts";
-import type { FoundSystem, Imports, Unsaid } from "../adopt/found.ts";
+import type { FoundConsumer, FoundSystem, Imports, Unsaid } from "../adopt/found.ts";
 import { brokerOf, checkTarget, type Target } from "../brokers/index.ts";
 import { compileAndProve, type Proved } from "../compile/compile.ts";
 import { checkSystem } from "../declare/check.ts";
@@ -116,7 +116,7 @@ interface Made {
   readonly refused: readonly Unsaid[];
 }
 
-/** Compiles a draft, and leaves out the consumers that the compiler refuses. */
+/** Compiles a draft. Leaves out limits on length that no strategy allows, and the consumers that the compiler refuses. */
 function compiledDraft(
   found: FoundSystem,
   target: Target,
@@ -128,13 +128,22 @@ function compiledDraft(
   const proved = proveDraft(draft, target);
   if (proved.ok) return { ...proved, value: { draft, proved: proved.value, refused: [...refused, ...draft.refused] } };
   // A template gives several queues their names, so the place of a diagnostic does not tell the consumer.
-  const out = found.consumers.flatMap((each): readonly Unsaid[] => {
-    const one = proveDraft(declareFound({ ...found, consumers: [each] }, name, separator), target);
-    return one.ok ? [] : [{ place: each.queue, fact: `it is left out: ${one.diagnostics[0]?.message}` }];
+  const proveOne = (each: FoundConsumer): Checked<Proved> =>
+    proveDraft(declareFound({ ...found, consumers: [each] }, name, separator), target);
+  const judged = found.consumers.map(({ lengthLimits, ...own }) => {
+    const whole = { ...own, lengthLimits };
+    const one = proveOne(whole);
+    if (one.ok || lengthLimits === undefined) return { consumer: whole, one, unsaid: [] };
+    return { consumer: own, one: proveOne(own), unsaid: lengthLimits.unsaid };
   });
-  const consumers = found.consumers.filter(({ queue }) => out.every(({ place }) => place !== queue));
-  if (out.length === 0 || consumers.length === 0) return proved;
-  return compiledDraft({ ...found, consumers }, target, name, separator, [...refused, ...out]);
+  const out = judged.flatMap(({ consumer: { queue }, one }): readonly Unsaid[] =>
+    one.ok ? [] : [{ place: queue, fact: `it is left out: ${one.diagnostics[0]?.message}` }],
+  );
+  const left = judged.filter(({ one }) => one.ok);
+  const unsaid = left.flatMap((each) => each.unsaid);
+  if ((out.length === 0 && unsaid.length === 0) || left.length === 0) return proved;
+  const rest = { ...found, consumers: left.map(({ consumer }) => consumer), unsaid: [...found.unsaid, ...unsaid] };
+  return compiledDraft(rest, target, name, separator, [...refused, ...out]);
 }
 
 function proveDraft({ system, options }: DraftDeclaration, target: Target): Checked<Proved> {

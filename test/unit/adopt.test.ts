@@ -270,3 +270,49 @@ test.for([
   );
   expect(imports.moves[0]?.unbind).toEqual([`DELETE /api/bindings/%2F/e/orders/q/billing/${name}`]);
 });
+
+describe("a limit on the length of a work queue", () => {
+  const limited = (given: object, limits: object = {}, isRetried = false) => {
+    const type = { "x-queue-type": "quorum" };
+    const { draft, unsaid } = adoptText(
+      JSON.stringify({
+        rabbitmq_version: "4.3.6",
+        vhosts,
+        exchanges: [],
+        queues: [
+          queue("billing", { ...type, ...deadThrough("", "billing.next"), ...given }),
+          queue("billing.next", isRetried ? { ...type, ...waiting(5_000, "", "billing") } : type),
+        ],
+        bindings: [],
+        policies: [
+          { vhost: "/", name: "limits", pattern: "^billing$", "apply-to": "queues", priority: 0, definition: limits },
+        ],
+      }),
+    );
+    const { billing } = draft.system.consumers as { readonly billing: { readonly queueArguments?: object } };
+    return {
+      said: billing.queueArguments,
+      unsaid: unsaid.flatMap(({ fact }) => /^max-length\S* is \d+/.exec(fact) ?? []),
+    };
+  };
+  const rejects = { "x-max-length": 100, "x-overflow": "reject-publish" };
+  test("is declared if the queue refuses messages", () => {
+    expect(limited(rejects)).toEqual({ said: { maxLength: 100 }, unsaid: [] });
+    const single = { ...rejects, "x-single-active-consumer": true };
+    expect(limited(single).said).toEqual({ singleActiveConsumer: true, maxLength: 100 });
+  });
+  test("is declared if a policy sets it", () => {
+    const policy = { "max-length-bytes": 5_000, overflow: "reject-publish" };
+    expect(limited({}, policy)).toEqual({ said: { maxLengthBytes: 5_000 }, unsaid: [] });
+  });
+  test("is a fact beside the declaration if the queue drops messages", () => {
+    expect(limited({ "x-max-length": 100 })).toEqual({ said: undefined, unsaid: ["max-length is 100"] });
+  });
+  test("is a fact beside the declaration if no strategy allows it", () => {
+    const both = { ...rejects, "x-max-length-bytes": 5_000, "x-single-active-consumer": true };
+    expect(limited(both, {}, true)).toEqual({
+      said: { singleActiveConsumer: true },
+      unsaid: ["max-length is 100", "max-length-bytes is 5000"],
+    });
+  });
+});

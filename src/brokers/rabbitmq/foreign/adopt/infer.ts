@@ -14,7 +14,7 @@ import { type Looking, lookAt } from "./looking.ts";
 import { isPartOf, ownSystemOf } from "./own-system.ts";
 import { type Schedule, scheduleOf } from "./schedule.ts";
 import { sourcesInto } from "./sources-into.ts";
-import { inferredArguments, unsaidOf } from "./unsaid.ts";
+import { inferredArguments, lengthLimitsOf, unsaidOf } from "./unsaid.ts";
 
 const [singleActiveConsumer, queueLeaderLocator, quorumInitialGroupSize] = inferredArguments;
 
@@ -107,6 +107,7 @@ function consumerOf(looking: Looking, settings: EffectiveSettings, system: strin
       dead,
       parked: parkedOf(looking, queue),
       queueArguments: argumentsOf(looking, queue),
+      lengthLimits: lengthLimitsOf(looking, settings),
       handlerTimeoutMs: timeout,
     },
     unsaid: [

@@ -1,4 +1,4 @@
-import type { Unsaid } from "../../../../adopt/found.ts";
+import type { FoundConsumer, Unsaid } from "../../../../adopt/found.ts";
 import type { EffectiveSettings } from "../../prove/semantics.ts";
 import type { Course } from "./course.ts";
 import type { Looking } from "./looking.ts";
@@ -18,6 +18,8 @@ const reasons: Readonly<Record<string, string>> = {
   "quorum-initial-group-size": "the broker chooses the number of members",
 };
 
+const lengthKeys: readonly string[] = ["max-length", "max-length-bytes"];
+
 /** Arguments that a declaration has properties for. */
 export const inferredArguments = [
   "x-single-active-consumer",
@@ -25,22 +27,32 @@ export const inferredArguments = [
   "x-quorum-initial-group-size",
 ] as const;
 
+/** The limits on the length of a work queue that a declaration can have: a full queue refuses messages. */
+export function lengthLimitsOf(
+  looking: Looking,
+  { queue, maxLength, maxLengthBytes, overflow }: EffectiveSettings,
+): FoundConsumer["lengthLimits"] {
+  if (overflow !== "reject-publish" || (maxLength === null && maxLengthBytes === null)) return undefined;
+  return {
+    value: { ...(maxLength === null ? {} : { maxLength }), ...(maxLengthBytes === null ? {} : { maxLengthBytes }) },
+    from: `${queue} has these limits, and refuses messages while it is full`,
+    unsaid: valuesAmong(looking, queue, lengthKeys),
+  };
+}
+
 /** The facts about one work queue that no property of a declaration has a place for. */
 export function unsaidOf(
-  { valuesOf, topology }: Looking,
+  looking: Looking,
   settings: EffectiveSettings,
   { course, dead, hasCrash }: { readonly course: Course; readonly dead: string | null; readonly hasCrash: boolean },
 ): readonly Unsaid[] {
   const { queue, kind } = settings;
   const said = (fact: string): Unsaid => ({ place: queue, fact });
-  const given = valuesOf(queue);
-  const own = topology.queues.find(({ name }) => name === queue)?.arguments ?? {};
+  const own = looking.topology.queues.find(({ name }) => name === queue)?.arguments ?? {};
   const isInferred = (key: string): boolean =>
     inferredArguments.some((each) => each === `x-${key}` && own[each] !== undefined);
-  const values = Object.entries(reasons).flatMap(([key, reason]) => {
-    const value = given[key];
-    return value === undefined || isInferred(key) ? [] : [said(`${key} is ${JSON.stringify(value)}: ${reason}`)];
-  });
+  const hasLimits = lengthLimitsOf(looking, settings) !== undefined;
+  const others = Object.keys(reasons).filter((key) => !isInferred(key) && !(hasLimits && lengthKeys.includes(key)));
   return [
     ...(kind === "classic"
       ? [
@@ -49,7 +61,7 @@ export function unsaidOf(
           ),
         ]
       : []),
-    ...values,
+    ...valuesAmong(looking, queue, others),
     ...(own["x-consumer-timeout"] === undefined
       ? []
       : [said("x-consumer-timeout is an argument of the queue: a compiled queue has it in its policy")]),
@@ -65,4 +77,11 @@ export function unsaidOf(
           ),
         ]),
   ];
+}
+
+function valuesAmong({ valuesOf }: Looking, queue: string, keys: readonly string[]): readonly Unsaid[] {
+  const given = valuesOf(queue);
+  return keys
+    .filter((key) => given[key] !== undefined)
+    .map((key) => ({ place: queue, fact: `${key} is ${JSON.stringify(given[key])}: ${reasons[key]}` }));
 }
