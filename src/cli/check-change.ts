@@ -12,7 +12,7 @@ import { exitCodes } from "./exit-codes.ts";
 import { compiledIn, deployedInCompiled } from "./deployed-in-compiled.ts";
 import { deployedInState, isState } from "./deployed-in-state.ts";
 import { readText } from "./read-text.ts";
-import { environmentIn, loadTarget } from "./load-target.ts";
+import { environmentIn, inNames, loadTarget } from "./load-target.ts";
 import { type LockPlace, lockPlaceOf, readLocked, targetFor } from "./lock-file.ts";
 import type { About } from "./refuse.ts";
 
@@ -73,13 +73,14 @@ export async function deployedBefore(system: string, options: FromOptions): Prom
  */
 export function changeFrom(
   old: Deployed,
-  to: Changed,
+  to: Changed & Pick<ProvedFile, "own">,
   about: About,
   { file: from, environment }: Partial<LockPlace> & Pick<LockPlace, "file">,
 ): CheckedChange | RefusedChange {
   const [before, after] = [underNewNames(old, to.system), deployedOf(to)];
   const refuse = (diagnostics: readonly Diagnostic[]): RefusedChange => {
-    return { ok: false, diagnostics, about, exitCode: exitCodes.refused };
+    const placed = diagnostics.map((each) => inNames(each, to.own));
+    return { ok: false, diagnostics: placed, about, exitCode: exitCodes.refused };
   };
   const refused = refuseChange(before, after);
   if (refused.length > 0)

@@ -70,9 +70,9 @@ function shownOf({ from, isDeployed, verdicts, left, counts }: CheckedChange): o
 /** Refusals and warnings are the output here. So the output exists and is valid with any findings. */
 async function showDiagnostics(file: string, format: "sarif" | "github", options: CheckOptions): Promise<number> {
   const planned = await loadPlan(file, options.target);
-  const { locate } = planned;
+  const { locate, own } = planned;
   const proved = proveLoaded(planned, targetFor(planned, options.target, options.strategy));
-  const change = proved.ok ? await checkChange(file, { ...proved.value, locate }, options) : null;
+  const change = proved.ok ? await checkChange(file, { ...proved.value, locate, own }, options) : null;
   if (change?.ok === false) {
     const text = await renderedForTools(change.diagnostics, format, change.about);
     return ended(await print(text, options.output), change.exitCode);

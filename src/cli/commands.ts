@@ -198,6 +198,7 @@ function withNames(loaded: Checked<System>, own: NonNullable<Planned["own"]>): C
 export interface ProvedFile extends Proved, PlannedSystem {
   /** The places in the file, if they are known. */
   readonly locate: Locate | undefined;
+  readonly own?: Planned["own"];
   readonly warnings: readonly Diagnostic[];
 }
 type ProvedOrRefused = ({ readonly ok: true } & ProvedFile) | { readonly ok: false; readonly exitCode: number };
@@ -229,7 +230,8 @@ export async function compilePlan(
     const message = "the target seems to contain a password, which would appear in clear in every output";
     return { ok: false, exitCode: await usage(message, { json: answer.json }) };
   }
-  if (proved.ok) return { ok: true, ...proved.value, locate: planned.locate, warnings: proved.warnings };
+  const { locate, own } = planned;
+  if (proved.ok) return { ok: true, ...proved.value, locate, own, warnings: proved.warnings };
   const isInFile = proved.diagnostics.some((each) => !isOfTarget(each));
   return {
     ok: false,

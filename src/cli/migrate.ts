@@ -4,6 +4,7 @@ import { planMigration } from "../migrate/plan-migration.ts";
 import { nameOfSystem } from "../plan/plan.ts";
 import { type FromOptions, deployedBefore } from "./check-change.ts";
 import { exitCodeOf, loadPlan } from "./commands.ts";
+import { inNames } from "./load-target.ts";
 import { targetFor } from "./lock-file.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { print } from "./output.ts";
@@ -39,7 +40,10 @@ export async function migrateCommand(file: string, options: MigrateOptions): Pro
   if ("ok" in before) return refuse(before.diagnostics, answer, before.about, before.exitCode);
   const migration = planMigration(before, planned.value.system, target.value);
   const about = { file, locate: planned.locate };
-  if (!migration.ok) return refuse(migration.diagnostics, answer, about, exitCodes.refused);
+  if (!migration.ok) {
+    const placed = migration.diagnostics.map((each) => inNames(each, planned.own));
+    return refuse(placed, answer, about, exitCodes.refused);
+  }
   const { steps } = migration.value;
   const files = steps.map((_, index) => join(folder ?? "", nameOfStep(index, steps.length)));
   try {

@@ -49,6 +49,11 @@ export function parkedName(work: string, separator: Separator): string {
   return `${work}${separator}parked`;
 }
 
+/** The place in a declaration that gives the system its name on the broker. */
+export function pathOfSystem({ namedBy }: Pick<Plan, "namedBy">): readonly string[] {
+  return [namedBy ?? "name"];
+}
+
 /** The place in a declaration that decides the name of a consumer's work queue. */
 export function pathOfQueue(
   { names }: Pick<Plan, "names">,

@@ -72,6 +72,8 @@ export interface RetryPlan {
 export interface Plan {
   /** The name of the system on the broker. */
   readonly system: string;
+  /** The property that gives this name, if it is not `name`. */
+  readonly namedBy?: "formerly";
   /** By their names in the declaration. */
   readonly sources: System["sources"];
   /** The templates for names, if the declaration gives them. */
@@ -92,6 +94,7 @@ export interface Plan {
 export function plan(system: System): Plan {
   return Object.freeze({
     system: nameOfSystem(system),
+    ...(system.formerly === undefined ? {} : { namedBy: "formerly" as const }),
     sources: system.sources,
     ...(system.names === undefined ? {} : { names: system.names }),
     consumers: Object.freeze(

@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest";
 
 import { nameClashes } from "../../src/contract/shared-problems.ts";
 import { checkSystem } from "../../src/declare/check.ts";
+import { compile, parseTarget } from "../../src/index.ts";
+import { checked } from "../support/examples.ts";
 
 const retry = { attempts: 2, backoff: { kind: "constant", delay: "1s" } };
 const consumer = { from: { orders: "all" }, retry };
@@ -145,3 +147,19 @@ test("a name is looked up in the declaration only if it clashes", () => {
   expect(nameClashes({}, [...named, { name: "b", what: "another queue", pathOf }])).toHaveLength(1);
   expect(lookups).toBe(2);
 });
+
+test.each(["rabbitmq@4.3", "sqs@eu-west-1", "servicebus@standard"])(
+  "a first name of the system that %s refuses is shown at its place",
+  (text) => {
+    const target = parseTarget(text);
+    if (!target.ok) throw new Error("no target");
+    const billing = { handlerTimeout: "10s", retry: { attempts: 3, backoff: { kind: "constant", delay: "10s" } } };
+    const pathsOf = (own: object): readonly string[] => {
+      const result = compile(checked({ ...own, consumers: { billing } }), target.value);
+      const refused = result.ok ? [] : result.diagnostics.filter(({ code }) => code === "RD204");
+      return refused.map(({ path }) => path).filter((path) => !path.startsWith("consumers."));
+    };
+    expect(pathsOf({ name: "shop", formerly: "st ore/@" })).toEqual(["formerly"]);
+    expect(pathsOf({ name: "st ore/@" })).toEqual(["name"]);
+  },
+);

@@ -185,7 +185,14 @@ describe("the names of an environment", () => {
     expect((await redeliver("lock", "--env", "prod")).code).toBe(0);
     expect((await redeliver("check", "--env", "prod")).out).toContain("none: this is deployed");
     save(named('{ queue: "p.{consumer}" }'));
-    expect((await redeliver("check", "--env", "prod")).error).toContain("cannot be renamed in place to p.billing");
+    for (const command of ["check", "lock"]) {
+      const { error } = await redeliver(command, "--env", "prod");
+      expect(error).toContain("cannot be renamed in place to p.billing");
+      expect(error).toContain("redeliver.config.yaml:4:");
+      expect(error).toContain("environments.prod.names.queue");
+    }
+    const { out } = await redeliver("check", "--env", "prod", "--format", "github");
+    expect(out).toMatch(/^::error file=\S*redeliver\.config\.yaml,line=4,.*RD302/);
     const migration = await redeliver("migrate", "--env", "prod");
     expect([migration.code, migration.out.includes("p.billing")]).toEqual([0, true]);
   });

@@ -1,5 +1,5 @@
 import { type Diagnostic, diagnosed } from "../../../diagnostics/diagnostic.ts";
-import { pathOfOwn, pathOfQueue, pathOfSource, sharedPrefix } from "../../../plan/names.ts";
+import { pathOfOwn, pathOfQueue, pathOfSource, pathOfSystem, sharedPrefix } from "../../../plan/names.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import { longName, nameClashes, oncePerTemplate, refuseHalfOpaque } from "../../../contract/shared-problems.ts";
 import { rabbitmqLimits } from "./capabilities.ts";
@@ -14,7 +14,7 @@ import {
 /** Finds names that no exchange or queue may have, and two sources that would be one exchange. */
 export function diagnoseNames(plan: Plan): Diagnostic[] {
   return oncePerTemplate([
-    ...brokersOwn(["name"], plan.system),
+    ...brokersOwn(pathOfSystem(plan), plan.system),
     ...sharedProblems(plan),
     ...Object.keys(plan.sources).flatMap((source) => sourceProblems(plan, source)),
     ...sourceClashes(plan),
@@ -25,7 +25,7 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
 /** Without a template of its own, the system's name begins the names of shared resources. */
 function sharedProblems(plan: Plan): Diagnostic[] {
   const prefix = sharedPrefix(plan);
-  const path = plan.names?.shared === undefined ? ["name"] : ["names", "shared"];
+  const path = plan.names?.shared === undefined ? pathOfSystem(plan) : ["names", "shared"];
   return [
     ...(path.length === 1 ? [] : brokersOwn(path, prefix)),
     ...nameProblems(path, prefix, longestScheduleName(prefix)),

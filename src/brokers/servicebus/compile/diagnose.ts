@@ -9,7 +9,7 @@ import {
   refuseQueueArguments,
   refuseTemplate,
 } from "../../../contract/shared-problems.ts";
-import { pathOfOwn, pathOfQueue, pathOfSource } from "../../../plan/names.ts";
+import { pathOfOwn, pathOfQueue, pathOfSource, pathOfSystem } from "../../../plan/names.ts";
 import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
 import { type ServicebusTarget, servicebusDefaults, servicebusLimits, skus } from "./capabilities.ts";
 import { filterOf } from "./filter.ts";
@@ -22,7 +22,7 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
   const { system, sources, consumers } = plan;
   const { nameLength, subscriptionNameLength } = servicebusLimits;
   return oncePerTemplate([
-    ...characterProblem(["name"], system),
+    ...characterProblem(pathOfSystem(plan), system),
     ...refuseHeaders(sources, "Service Bus"),
     ...Object.keys(sources).flatMap((name) => {
       const path = pathOfSource(plan, name);
@@ -107,7 +107,7 @@ export function diagnoseClashes(plan: Plan, { queues, topics, subscriptions }: S
     })),
     ...queues.map(({ name, role, consumer }) => ({
       name,
-      pathOf: () => (consumer === null ? ["name"] : pathOfOwn(plan, consumer, role)),
+      pathOf: () => (consumer === null ? pathOfSystem(plan) : pathOfOwn(plan, consumer, role)),
       what: consumer === null ? "the shared dead queue" : `the ${role} queue of ${consumer}`,
     })),
   ];

@@ -1,5 +1,5 @@
 import { formatDurationMs } from "../../../declare/duration.ts";
-import { pathOfOwn, pathOfQueue, pathOfSource, queueNames, sourceName } from "../../../plan/names.ts";
+import { pathOfOwn, pathOfQueue, pathOfSource, pathOfSystem, queueNames, sourceName } from "../../../plan/names.ts";
 import { type Diagnostic, diagnosed, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import {
   longName,
@@ -27,7 +27,7 @@ import type { SqsTopology } from "./topology.ts";
 export function diagnoseNames(plan: Plan): Diagnostic[] {
   const { system } = plan;
   return oncePerTemplate([
-    ...characterProblem(["name"], system),
+    ...characterProblem(pathOfSystem(plan), system),
     ...refuseHeaders(plan.sources, "Amazon SQS"),
     ...refuseTemplate(plan, "shared", "consumers on Amazon SQS share no queues or topics but sources"),
     ...Object.keys(plan.sources).flatMap((name) => {
