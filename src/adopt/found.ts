@@ -77,6 +77,8 @@ export interface FoundSystem {
   readonly queues?: readonly string[];
   /** Sources of the system that no consumer takes from. */
   readonly unusedSources: readonly FoundSource[];
+  /** The consumers that no declaration can have, with the reason. */
+  readonly refused?: readonly Unsaid[];
   readonly unsaid: readonly Unsaid[];
 }
 

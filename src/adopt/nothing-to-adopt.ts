@@ -1,12 +1,26 @@
 import { type Checked, refusedFor } from "../diagnostics/diagnostic.ts";
+import type { Unsaid } from "./found.ts";
 
 /**
  * The refusal of an input without any work queue, or without those that a person named.
  *
  * @param found the number of queues in the input
  * @param noWork half a sentence about the queues that are no work queues
+ * @param refused the work queues that no declaration can have
  */
-export function nothingToAdopt(missing: readonly string[], found: number, noWork: string): Checked<never> {
+export function nothingToAdopt(
+  missing: readonly string[],
+  found: number,
+  noWork: string,
+  refused: readonly Unsaid[] = [],
+): Checked<never> {
+  if (missing.length === 0 && refused.length > 0)
+    return refusedFor("RD331", {
+      path: "",
+      message: "no declaration can have any of these consumers",
+      notes: refused.map(({ place, fact }) => `${place}: ${fact}`),
+      help: "change what keeps one of them out, or leave them as they are",
+    });
   return refusedFor("RD331", {
     path: "",
     message:

@@ -62,7 +62,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
   const found = adopter.infer(deployment, target, queues);
   if (!found.ok) return found;
   const used = withStrategy(target, found.value.strategy);
-  const made = compiledDraft(found.value, used, found.value.name ?? name, separator);
+  const made = compiledDraft(found.value, used, found.value.name ?? name, separator, found.value.refused);
   if (!made.ok) return made;
   const { draft, proved, refused } = made.value;
   const drift = differ === undefined ? null : driftFrom(deployment, proved);

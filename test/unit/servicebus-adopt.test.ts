@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 
 import { writeYaml } from "../../src/adopt/write-yaml.ts";
 import { parseText } from "../../src/declare/parse.ts";
-import { checkSystem } from "../../src/index.ts";
-import type { Adopted } from "../../src/migrate/adopt.ts";
+import { brokers, checkSystem, parseTarget } from "../../src/index.ts";
+import { type Adopted, adoptDeployment } from "../../src/migrate/adopt.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
 import { adoptedShapes, templateOfShape } from "../support/servicebus/adopted-shapes.ts";
 import { type ArmEntity, armTemplate } from "../support/servicebus/arm-template.ts";
@@ -98,4 +98,94 @@ test("two consumers that would have one name are not joined", () => {
   expect(factsOf(adopted)).toContainEqual(
     expect.stringMatching(/^b\/Subscriptions\/all: it is left out: all is the name of another consumer, too/),
   );
+});
+
+/** A consumer that receives from a subscription with these rules, beside one that a declaration has. */
+function withRules(
+  rules: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
+  subscription: Readonly<Record<string, unknown>> = {},
+): readonly ArmEntity[] {
+  return [
+    ["queues", "orders"],
+    ["topics", "events"],
+    ["subscriptions", "events/mail", subscription],
+    ...Object.entries(rules).map(([name, rule]): ArmEntity => ["rules", `events/mail/${name}`, rule]),
+  ];
+}
+
+const sql = (sqlExpression: string) => ({ filterType: "SqlFilter", sqlFilter: { sqlExpression } });
+const everything = sql("1=1");
+
+describe("a filter that a declaration can say becomes routing keys", () => {
+  test.for([
+    ["sys.Label = 'order.shipped'", ["order.shipped"]],
+    ["  SYS.label='order.shipped'  ", ["order.shipped"]],
+    ["sys.Label IN ('a', 'b') OR sys.Label = 'a'", ["a", "b"]],
+    ["sys.Label LIKE 'order.%'", ["order.*.#"]],
+    ["sys.Label = 'order' OR sys.Label LIKE 'order.%'", ["order.#"]],
+    ["sys.Label LIKE '%.eu' AND NOT sys.Label LIKE '%.%.%'", ["*.eu"]],
+    ["sys.Label LIKE 'a\\_b.%' ESCAPE '\\'", ["a_b.*.#"]],
+    ["1=1", ["#"]],
+  ] as const)("%s", ([expression, keys]) => {
+    const adopted = adopt(armTemplate(withRules({ own: sql(expression) })));
+    expect(adopted.draft.system.consumers["mail"]).toMatchObject({ from: { events: keys } });
+    expect(adopted.refused).toEqual([]);
+    const forwarding = { forwardTo: "mail", deadLetteringOnMessageExpiration: true };
+    const entities = withRules({ $Default: sql("1=0"), own: sql(expression) }, forwarding);
+    const { judged } = adopt(armTemplate([["queues", "mail"], ...entities]));
+    const effects = judged?.filter(({ kind }) => kind === "subscription").map(({ effect }) => effect);
+    expect(effects).toEqual(["harmless"]);
+  });
+
+  test("and Azure's own rule lets in the messages of the others, too", () => {
+    const adopted = adopt(armTemplate(withRules({ $Default: everything, own: sql("sys.Label = 'a'") })));
+    expect(adopted.draft.system.consumers["mail"]).toMatchObject({ from: { events: "all" } });
+  });
+});
+
+describe("a consumer that receives from a subscription that no declaration has is left out", () => {
+  test.for([
+    ["Label = 'a'", "a filter of a property with that name"],
+    ["sys.Label = 'a' AND price > 3", "a filter of more"],
+    ["sys.Label = 'a' OR price > 3", "a filter of something else"],
+    ["sys.Label <> 'a'", "a filter of the others"],
+    ["sys.Label LIKE 'a%'", "a filter of half a word"],
+    ["sys.Label LIKE 'a_c.%'", "a filter of one character"],
+    ["sys.Label = '*'", "a key that would be a pattern"],
+    ["1=0", "a filter of nothing"],
+  ] as const)("%s, %s", ([expression]) => {
+    const { draft, refused } = adopt(armTemplate(withRules({ own: sql(expression) })));
+    expect(Object.keys(draft.system.consumers)).toEqual(["orders"]);
+    expect(refused).toEqual([
+      { place: "events/Subscriptions/mail", fact: expect.stringMatching(/^it is left out: .*no routing key/) },
+    ]);
+  });
+
+  test("for other reasons", () => {
+    const reasonOf = (entities: readonly ArmEntity[]) => adopt(armTemplate(entities)).refused.map(({ fact }) => fact);
+    // One key, and no name of a rule.
+    const quoted = sql("sys.Label = 'it''s OR sys.Label = b'");
+    expect(reasonOf(withRules({ own: quoted }))).toEqual([expect.stringContaining("it's OR sys.Label = b")]);
+    expect(reasonOf(withRules({}))).toEqual(["it is left out: the input shows no rule of it"]);
+    const changing = { ...everything, action: { sqlExpression: "SET sys.Label = 'b'" } };
+    expect(reasonOf(withRules({ $Default: changing }))).toEqual(["it is left out: a rule of it changes messages"]);
+    expect(
+      reasonOf([
+        ["queues", "orders"],
+        ["topics", "a~b"],
+        ["subscriptions", "a~b/mail"],
+        ["rules", "a~b/mail/$Default"],
+      ]),
+    ).toEqual(["it is left out: a declaration has no topic of this name"]);
+  });
+
+  test("and alone it is nothing to adopt", () => {
+    const [, ...others] = withRules({ own: sql("price > 3") });
+    const read = brokers.servicebus.auditor.file.read(armTemplate(others));
+    const target = parseTarget("servicebus@standard");
+    const answer = read.ok && target.ok ? adoptDeployment(read.value, target.value, { name: "s", queues: [] }) : read;
+    expect(answer.ok ? [] : answer.diagnostics).toMatchObject([
+      { code: "RD331", notes: [expect.stringMatching(/^events\/Subscriptions\/mail: .*no routing key/)] },
+    ]);
+  });
 });

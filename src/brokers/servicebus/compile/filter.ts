@@ -37,6 +37,42 @@ function sql(expression: string): Filter {
   return { filter: { kind: "sql", expression } };
 }
 
+/** A text of SQL, with its quotes. */
+const sqlText = "'(?:[^']|'')*'";
+const subjectTest = String.raw`sys\.Label\s*(?:=\s*${sqlText}|IN\s*\(\s*${sqlText}(?:\s*,\s*${sqlText})*\s*\))`;
+const subjectTests = new RegExp(String.raw`^${subjectTest}(?:\s+OR\s+${subjectTest})*$`, "i");
+
+/** The subjects that an expression of `=`, `IN` and `OR` lets in. Null for any other expression. */
+export function subjectsIn(expression: string): readonly string[] | null {
+  return subjectTests.test(expression.trim()) ? textsIn(expression, sqlText) : null;
+}
+
+/** The topic pattern that makes this expression. Null if none does. */
+export function patternIn(expression: string): string | null {
+  const own = expression.trim();
+  for (const text of textsIn(own, `(?<=LIKE )${sqlText}`)) {
+    const words = text.split(".");
+    // Each further wildcard triples the candidates.
+    if (words.filter((word) => word === "%").length > 4) continue;
+    let patterns: readonly (readonly string[])[] = [[]];
+    for (const word of words) {
+      const choices = word === "%" ? [["#"], ["*"], ["*", "#"]] : [[word.replaceAll(/\\([\\%_])/g, "$1")]];
+      patterns = patterns.flatMap((each) => choices.map((choice) => [...each, ...choice]));
+    }
+    const makes = (pattern: readonly string[]): boolean => {
+      const made = filterOf(pattern.join("."), "topic");
+      return "filter" in made && made.filter.kind === "sql" && made.filter.expression === own;
+    };
+    const found = patterns.find(makes);
+    if (found !== undefined) return found.join(".");
+  }
+  return null;
+}
+
+function textsIn(expression: string, pattern: string): readonly string[] {
+  return [...expression.matchAll(new RegExp(pattern, "g"))].map(([text]) => text.slice(1, -1).replaceAll("''", "'"));
+}
+
 /** Words, or a run of wildcards. `stars` is a number of single words; `any` is that number or more. */
 type Group =
   | { readonly kind: "words"; readonly words: readonly string[] }

@@ -1,6 +1,7 @@
 import { isEntry } from "../../../foreign/entries.ts";
 import { type Named, type Settings, readFilter, ruleKey, settingsOf, wordsOf } from "../compile/differences.ts";
 import { type Field, entityFields } from "../compile/fields.ts";
+import { subjectsIn } from "../compile/filter.ts";
 import { readIsoDuration } from "../compile/iso-duration.ts";
 import { type SubscriptionRule, subscriptionPath } from "../compile/topology.ts";
 import type { NamedResource } from "./deployment.ts";
@@ -40,7 +41,7 @@ export function entitiesIn(resources: readonly NamedResource[]): readonly FoundE
         name,
         topic,
         settings: { ...settingsOf(kind, properties), ...Object.fromEntries(filters) },
-        rules: read,
+        rules: read.flatMap(bySubjects),
         hidden: new Set(hidden),
         unread: hidden.map((key) => `the setting ${key} of the ${kind} ${names.join("/")} cannot be read`),
         fixed: {
@@ -59,6 +60,14 @@ function hiddenIn(kind: Named["kind"], properties: Settings): readonly string[] 
     const isHidden = value === undefined || (typeof value === "string" && value.startsWith("["));
     return own !== undefined && isHidden ? [own] : [];
   });
+}
+
+/** A rule in SQL that only lists subjects lets in the messages of one correlation filter for each. */
+function bySubjects(rule: SubscriptionRule): readonly SubscriptionRule[] {
+  const subjects = rule.filter.kind === "sql" ? subjectsIn(rule.filter.expression) : null;
+  return (
+    subjects?.map((subject): SubscriptionRule => ({ ...rule, filter: { kind: "correlation", subject } })) ?? [rule]
+  );
 }
 
 /** A rule without a filter lets in everything. ARM calls the subject of a message its label. */

@@ -12,7 +12,7 @@ import type { ServicebusQueue } from "../../compile/topology.ts";
 import type { Deployment } from "../deployment.ts";
 import { unsaid } from "../drift.ts";
 import { entitiesIn, type FoundEntity } from "../found.ts";
-import { sourcesInto } from "./sources-into.ts";
+import { reasonAgainst, sourcesInto } from "./sources-into.ts";
 
 /** The attempts to declare if Service Bus does not end them. A person has to set the number. */
 const attemptsIfEndless = 5;
@@ -32,11 +32,19 @@ export function inferSystem(
   const entities = entitiesIn(namespaces[0]?.resources ?? []).flatMap(readEntity);
   const isChosen = ({ path }: ReadEntity): boolean => only.length === 0 || only.includes(path);
   const missing = only.filter((path) => entities.every((each) => each.path !== path));
-  const work = entities.filter((each) => isChosen(each) && (only.length > 0 || isReceivedFrom(each, entities)));
+  const chosen = entities.filter((each) => isChosen(each) && (only.length > 0 || isReceivedFrom(each, entities)));
+  const isWhole = namespaces[0]?.isWhole === true;
+  const refused = chosen.flatMap(stranded);
+  const work = chosen.filter(({ path }) => refused.every(({ place }) => place !== path));
   if (missing.length > 0 || work.length === 0)
-    return nothingToAdopt(missing, entities.length, "queues that forward, and queues with the name of a dead queue,");
+    return nothingToAdopt(
+      missing,
+      entities.length,
+      "queues that forward, and queues with the name of a dead queue,",
+      refused,
+    );
   const name = systemOf(work, entities);
-  const inferred = work.map((each) => consumerOf(each, keyOf(each, name), entities, name));
+  const inferred = work.map((each) => consumerOf(each, keyOf(each, name), entities, { system: name, isWhole }));
   const isShared = name !== null && work.every((each) => each.forwardDeadLetteredTo === sharedDeadQueueName(name));
   const locks = allOf(work, "lockDurationMs");
   const windows = allOf(
@@ -53,10 +61,11 @@ export function inferSystem(
     },
     consumers: inferred.map(({ consumer }) => consumer),
     unusedSources: [],
+    refused,
     unsaid: [
       ...(only.length > 0
         ? []
-        : copiesAmong(entities.filter((each) => !work.includes(each)).map(({ name: own }) => own))),
+        : copiesAmong(entities.filter((each) => !chosen.includes(each)).map(({ name: own }) => own))),
       ...inferred.flatMap(({ unsaid }) => unsaid),
       ...(isShared ? [] : work.flatMap(forwarded)),
       ...several(work, locks, "LockDuration", "lock"),
@@ -117,6 +126,19 @@ function isReceivedFrom(entity: ReadEntity, all: readonly ReadEntity[]): boolean
   return purposeOf(name) === null;
 }
 
+/**
+ * A consumer that receives from a subscription that no declaration has. It would get a new queue, and the subscription
+ * would go on filling without a receiver.
+ */
+function stranded(entity: ReadEntity): readonly Unsaid[] {
+  const reason = isSubscription(entity) && entity.forwardTo === null ? reasonAgainst(entity, entity.name) : null;
+  return reason === null ? [] : [{ place: entity.path, fact: `it is left out: ${reason}` }];
+}
+
+function isSubscription({ kind }: ReadEntity): boolean {
+  return kind === "subscription";
+}
+
 /** Redeliver's own default names: the queue has the name of the subscription behind that of the system. */
 function systemOf(work: readonly ReadEntity[], all: readonly ReadEntity[]): string | null {
   const dead = new Set(work.map((each) => each.forwardDeadLetteredTo ?? ""));
@@ -148,26 +170,26 @@ function consumerOf(
   entity: ReadEntity,
   key: string,
   all: readonly ReadEntity[],
-  system: string | null,
+  { system, isWhole }: { readonly system: string | null; readonly isWhole: boolean },
 ): { readonly consumer: FoundConsumer; readonly unsaid: readonly Unsaid[] } {
-  const { kind, path, name, maxDeliveryCount, requiresSession } = entity;
-  const isSubscription = kind === "subscription";
-  const subscriptions = all.filter((each) => each.kind === "subscription");
-  const own = isSubscription ? [entity] : subscriptions.filter(({ forwardTo }) => forwardTo === path);
-  const sources = sourcesInto(own, key, subscriptions);
+  const { path, name, maxDeliveryCount, requiresSession } = entity;
+  const inSubscription = isSubscription(entity);
+  const subscriptions = all.filter(isSubscription);
+  const own = inSubscription ? [entity] : subscriptions.filter(({ forwardTo }) => forwardTo === path);
+  const sources = sourcesInto(own, key, subscriptions, isWhole);
   const tiers = all
     .filter((each) => isTier(each) && each.forwardDeadLetteredTo === path)
     .toSorted((one, other) => (one.timeToLiveMs ?? 0) - (other.timeToLiveMs ?? 0));
   const isCounted = maxDeliveryCount <= mostAttempts;
   const attempts = isCounted ? maxDeliveryCount : attemptsIfEndless;
   const isWaiting = tiers.length > 0;
-  const parked = parkedName(isSubscription && system !== null ? `${system}.${name}` : name, ".");
+  const parked = parkedName(inSubscription && system !== null ? `${system}.${name}` : name, ".");
   const facts: readonly (string | false)[] = [
     !isCounted && `MaxDeliveryCount is ${maxDeliveryCount}, so its consumers end the attempts; ${attempts} are a guess`,
     isWaiting
       ? `its consumers choose the queue for each attempt; that each of ${tiers.map((each) => each.path).join(", ")} is used once is a guess`
       : "delayed retries in its consumers' code, such as scheduled copies, show in no queue",
-    isSubscription &&
+    inSubscription &&
       requiresSession !== true &&
       "its consumers receive from the subscription; a compiled one forwards to a queue, and consumers receive from that",
     entity.timeToLiveMs !== null &&
@@ -179,8 +201,8 @@ function consumerOf(
   return {
     consumer: {
       queue: path,
-      ...(isSubscription ? { key } : {}),
-      from: `${isSubscription ? "the subscription" : "the work queue"} ${path}: ${own.length === 0 ? "producers send straight to it" : "topics lead into it"}`,
+      ...(inSubscription ? { key } : {}),
+      from: `${inSubscription ? "the subscription" : "the work queue"} ${path}: ${own.length === 0 ? "producers send straight to it" : "topics lead into it"}`,
       sources: sources.said,
       isLossy: false,
       delaysMs: {

@@ -1,5 +1,5 @@
 import type { FoundSource, Unsaid } from "../../../../adopt/found.ts";
-import { filterOf } from "../../compile/filter.ts";
+import { filterOf, patternIn } from "../../compile/filter.ts";
 import { defaultRuleName } from "../../compile/names.ts";
 import type { SubscriptionRule } from "../../compile/topology.ts";
 import { wordsOf } from "../../compile/differences.ts";
@@ -11,47 +11,56 @@ import type { FoundEntity } from "../found.ts";
  *
  * @param key the name of the consumer in the declaration. Its subscriptions have the same name.
  * @param all the subscriptions of the namespace. They decide the kind of a topic.
+ * @param isWhole false for a program, which may leave out a rule `$Default` that lets in everything
  */
 export function sourcesInto(
   own: readonly FoundEntity[],
   key: string,
   all: readonly FoundEntity[],
+  isWhole: boolean,
 ): { readonly said: readonly FoundSource[]; readonly unsaid: readonly Unsaid[] } {
   const said: FoundSource[] = [];
   const unsaid: Unsaid[] = [];
-  for (const { topic, name, rules, hasAction } of own) {
+  for (const each of own) {
+    const { topic, name, rules } = each;
     const keys = keysOf(rules);
-    const reason = !/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(topic)
-      ? "a declaration has no topic of this name"
-      : name !== key
-        ? `a declared one would be named ${key}, and deliver each message a second time`
-        : hasAction
-          ? "a rule of it changes messages"
-          : keys === null
-            ? "its rules let in messages that no routing key describes"
-            : null;
+    const reason = reasonAgainst(each, key);
     if (reason !== null || keys === null) {
       unsaid.push({ place: topic, fact: `the subscription ${name} stays as it is, and is not declared: ${reason}` });
       continue;
     }
-    const kinds = all.filter((each) => each.topic === topic).map((each) => keysOf(each.rules));
-    const kind = kinds.every((each) => each === "all") ? "fanout" : "topic";
+    const kinds = all.filter((other) => other.topic === topic).map((other) => keysOf(other.rules));
+    const kind = kinds.every((keysOfOther) => keysOfOther === "all") ? "fanout" : "topic";
+    if (!isWhole && rules.every((rule) => rule.name !== defaultRuleName))
+      unsaid.push({
+        place: topic,
+        fact: `the input shows no rule ${defaultRuleName} of the subscription ${name}. Azure makes one that lets in every message, and a deployment closes it`,
+      });
     said.push({ name: topic, kind, keys, isOwn: true, from: `the topic ${topic}, with the subscription ${name}` });
   }
   return { said, unsaid };
 }
 
-/** Null if no list of keys makes the same rules. The name of a declared rule has words for the wildcards. */
+/** The reason that no declaration has this subscription. Null if one has. */
+export function reasonAgainst({ topic, name, rules, hasAction }: FoundEntity, key: string): string | null {
+  if (!/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(topic)) return "a declaration has no topic of this name";
+  if (name !== key) return `a declared one would be named ${key}, and deliver each message a second time`;
+  if (hasAction) return "a rule of it changes messages";
+  if (rules.length === 0) return "the input shows no rule of it";
+  return keysOf(rules) === null ? "its rules let in messages that no routing key describes" : null;
+}
+
+/** Null if no list of keys lets in the same messages. The name of a declared rule has words for the wildcards. */
 function keysOf(rules: readonly SubscriptionRule[]): (FoundSource["keys"] & ("all" | readonly string[])) | null {
   const own = rules.filter(({ filter }) => filter.kind !== "false");
-  if (own.some(({ name, filter }) => name === defaultRuleName && filter.kind === "true"))
-    return own.length === 1 ? "all" : null;
+  if (own.some(({ name, filter }) => name === defaultRuleName && filter.kind === "true")) return "all";
   const keys = own.map(({ name, filter }) => {
     if (filter.kind === "correlation") return /(^|\.)[*#](\.|$)/.test(filter.subject) ? null : filter.subject;
     const words = name.split(".").map((word) => (word === "one-word" ? "*" : word === "any-words" ? "#" : word));
     const made = filterOf(words.join("."), "topic");
-    return "filter" in made && wordsOf(made.filter) === wordsOf(filter) ? words.join(".") : null;
+    if ("filter" in made && wordsOf(made.filter) === wordsOf(filter)) return words.join(".");
+    return filter.kind === "sql" ? patternIn(filter.expression) : "#";
   });
   const known = keys.filter((each) => each !== null);
-  return known.length < keys.length || known.length === 0 ? null : known;
+  return known.length < keys.length || known.length === 0 ? null : [...new Set(known)];
 }

@@ -1,6 +1,7 @@
 import type { Checked } from "../../../../diagnostics/diagnostic.ts";
 import type { Entry } from "../../../../foreign/entries.ts";
 import { type PulumiResource, isUnreadable, nameIn } from "../../../../foreign/pulumi-resource.ts";
+import { defaultRuleName } from "../../compile/names.ts";
 import { subscriptionPath } from "../../compile/topology.ts";
 import type { Deployment, NamedResource } from "../deployment.ts";
 import { isWellFormed, namespacesOf } from "./entity-properties.ts";
@@ -77,7 +78,23 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
   }));
   const leftOut = own.flatMap(({ urn, named }) => (named === null ? [nameIn(urn)] : []));
   const named = own.flatMap((each) => each.named ?? []);
-  return readWithout({ namespaces: namespacesOf(named, false) }, leftOut, "names of queues, topics and subscriptions");
+  const all = leftOut.length > 0 ? named : [...named, ...rulesByAzure(named)];
+  return readWithout({ namespaces: namespacesOf(all, false) }, leftOut, "names of queues, topics and subscriptions");
+}
+
+/** Azure makes the rule `$Default` with each subscription. It lets in every message. A program needs no resource for it. */
+function rulesByAzure(named: readonly NamedResource[]): readonly NamedResource[] {
+  const isSame = ({ namespace, names: [topic, name] }: NamedResource, other: NamedResource): boolean =>
+    namespace === other.namespace && topic === other.names[0] && name === other.names[1];
+  const rules = named.filter(({ kind }) => kind === "rule");
+  return named
+    .filter((each) => each.kind === "subscription" && !rules.some((rule) => isSame(rule, each)))
+    .map(({ namespace, names }) => ({
+      kind: "rule",
+      namespace,
+      names: [...names, defaultRuleName],
+      properties: {},
+    }));
 }
 
 /** Null if the names are unknown. */
@@ -87,7 +104,7 @@ export function namedResource({ type, properties }: Pick<PulumiResource, "type" 
   const [namespace, ...names] = namesAmong(properties, known.names) ?? namesInId(properties["id"]) ?? [];
   if (namespace === undefined) return null;
   const isDefault = type.endsWith(":DefaultRule") && names.length === known.names.length;
-  return { kind: known.kind, namespace, names: isDefault ? [...names, "$Default"] : names, properties };
+  return { kind: known.kind, namespace, names: isDefault ? [...names, defaultRuleName] : names, properties };
 }
 
 /**
