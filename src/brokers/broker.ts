@@ -134,7 +134,7 @@ export interface StayingResource {
 
 /** Reads the broker's resources from a Pulumi program: from a stack's state, or as a policy pack sees them. */
 export interface ResourceReader<Deployment> {
-  /** The types of its resources by their names in Terraform, if its Pulumi provider is bridged from Terraform's. */
+  /** The types of its resources by their names in Terraform. */
   readonly terraformTypes: Readonly<Record<string, BridgedType>>;
   /** True if the resource belongs to a topology of this broker. A resource of another kind may add details to it. */
   readonly isOwn: (resource: PulumiResource) => boolean;

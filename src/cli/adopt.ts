@@ -74,11 +74,12 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
 }
 
 /** The commands that take what the new deployment writes out of the state. A resource goes before those it needs. */
-function forgetting({ state }: FoundDeployment, { imports }: Adopted): readonly string[] | null {
+function forgetting({ state, audited }: FoundDeployment, { imports }: Adopted): readonly string[] | null {
   if (state === undefined) return null;
   const taken = new Set(imports.present.map(({ type, id }) => `${type} ${id}`));
+  const { plainTypeOf } = audited.auditor.resources;
   return state.resources
-    .filter(({ type, properties: { id } }) => taken.has(`${type} ${String(id)}`))
+    .filter(({ type, properties: { id } }) => taken.has(`${plainTypeOf(type)} ${String(id)}`))
     .map(({ urn }) => state.tool.forget(urn))
     .toReversed();
 }

@@ -61,7 +61,7 @@ const pulumi: StateTool = {
 const terraform: StateTool = {
   option: "terraformState",
   flags: "--terraform-state <file>",
-  what: "the output of terraform state pull, for RabbitMQ and SQS",
+  what: "the output of terraform state pull",
   read: (text) =>
     readTerraformState(
       text,
@@ -232,9 +232,7 @@ export function deploymentsInState(text: string, tool = pulumi): Checked<readonl
   }
   if (found.length > 0) return accepted(found);
   const message = `no resource of the state is part of a topology of ${titles()}`;
-  const help =
-    "name the state of the program that made the queues; for Service Bus by Terraform, read its template with --servicebus";
-  return refuseWhole("RD401", message, help);
+  return refuseWhole("RD401", message, "name the state of the program that made the queues");
 }
 
 function titles(): string {

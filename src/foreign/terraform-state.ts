@@ -3,6 +3,11 @@ import { type Entry, isEntry } from "./entries.ts";
 import { parseJson } from "./parse-json.ts";
 import type { PulumiResource } from "./pulumi-resource.ts";
 
+interface TypedProperties {
+  readonly type: string;
+  readonly properties: Entry;
+}
+
 /** A type of Terraform, as the Pulumi provider that is bridged from its provider has it. */
 export interface BridgedType {
   /** Its type in Pulumi. */
@@ -11,6 +16,8 @@ export interface BridgedType {
   readonly singleBlocks?: readonly string[];
   /** Attributes with another name in Pulumi than their own in camel case. */
   readonly renamed?: Readonly<Record<string, string>>;
+  /** The last step, for a provider whose Pulumi provider is not bridged. Null for a resource that nobody reads. */
+  readonly finish?: (resource: TypedProperties) => TypedProperties | null;
 }
 
 /** The name in Terraform of a type of Pulumi. Null if there is none. */
@@ -50,8 +57,9 @@ export function readTerraformState(
         // A deposed instance waits for its deletion, and has a successor.
         if (!isEntry(attributes) || each["deposed"] !== undefined) return [];
         const provider = `${providerIn(resource["provider"])}::state`;
-        const properties = propertiesOf(bridged, attributes);
-        return [{ type: bridged.type, urn: addressOf(resource, each), provider, properties }];
+        const read = { type: bridged.type, properties: propertiesOf(bridged, attributes) };
+        const finished = bridged.finish === undefined ? read : bridged.finish(read);
+        return finished === null ? [] : [{ ...finished, urn: addressOf(resource, each), provider }];
       });
     }),
   );

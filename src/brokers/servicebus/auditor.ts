@@ -16,6 +16,7 @@ import {
   placesOf,
   plainTypeOf,
 } from "./foreign/import/pulumi-resources.ts";
+import { terraformTypes } from "./foreign/import/terraform-types.ts";
 import { readArm } from "./foreign/read-arm.ts";
 
 export const auditor: Auditor<ServicebusTarget, Deployment, ServicebusCompiled, SdkReader<Deployment>> = Object.freeze({
@@ -25,8 +26,7 @@ export const auditor: Auditor<ServicebusTarget, Deployment, ServicebusCompiled, 
     read: readArm,
   }),
   resources: Object.freeze({
-    // Its provider is made from Azure's own descriptions.
-    terraformTypes: Object.freeze({}),
+    terraformTypes,
     isOwn: isServicebusResource,
     plainTypeOf,
     losingTypes,

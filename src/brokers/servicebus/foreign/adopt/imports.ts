@@ -12,7 +12,8 @@ const types = { queue: "Queue", topic: "Topic", subscription: "Subscription", ru
 
 /**
  * The entries that put each resource of a compiled system that is in the namespace below its component. An export does
- * not tell the Azure subscription and the resource group, so the ids have SUBSCRIPTION and GROUP in their places.
+ * not tell the Azure subscription and the resource group, so the ids have SUBSCRIPTION and GROUP in their places. A
+ * state has the ids.
  *
  * @param component the name of the component in the program
  */
@@ -25,12 +26,18 @@ export function importsOf({ namespaces }: Deployment, { topology }: ServicebusCo
     if (kind === "namespace") return [];
     const found = there.get(`${kind} ${names.join("/")}`);
     const path = kind === "queue" ? ["queues"] : ["topics", "subscriptions", "rules"];
+    const { id } = found?.properties ?? {};
     const differing = fixed.find((key) => (found?.properties[key] ?? false) !== (properties[key] ?? false));
     return [
       {
         type: `azure-native:servicebus:${names.at(-1) === defaultRuleName ? "DefaultRule" : types[kind]}`,
         logicalName: names.join("/"),
-        id: found === undefined ? null : `${place}/${names.map((name, at) => `${path[at]}/${name}`).join("/")}`,
+        id:
+          found === undefined
+            ? null
+            : typeof id === "string"
+              ? id
+              : `${place}/${names.map((name, at) => `${path[at]}/${name}`).join("/")}`,
         reason:
           found === undefined || kind === "rule" || differing === undefined
             ? null

@@ -66,7 +66,7 @@ export function placesOf(resources: readonly PulumiResource[]): ReadonlyMap<stri
 }
 
 /**
- * The content of namespaces after a program with resources of @pulumi/azure-native. A resource with a secret, unknown
+ * The content of namespaces after a program with resources of @pulumi/azure-native, or of Terraform under its names. A resource with a secret, unknown
  * or malformed name is left out with a warning. So is a resource of another form.
  *
  * @param resources those of other services are skipped
@@ -89,11 +89,11 @@ function rulesByAzure(named: readonly NamedResource[]): readonly NamedResource[]
   const rules = named.filter(({ kind }) => kind === "rule");
   return named
     .filter((each) => each.kind === "subscription" && !rules.some((rule) => isSame(rule, each)))
-    .map(({ namespace, names }) => ({
+    .map(({ namespace, names, properties: { id } }) => ({
       kind: "rule",
       namespace,
       names: [...names, defaultRuleName],
-      properties: {},
+      properties: typeof id === "string" ? { id: `${id}/rules/${defaultRuleName}` } : {},
     }));
 }
 
