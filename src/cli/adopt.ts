@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { writeYaml } from "../adopt/write-yaml.ts";
 import { brokerOf, parseTarget, type Target } from "../brokers/index.ts";
 import { importBlocksOf } from "../deploy/terraform.ts";
-import { type Checked, hasErrors } from "../diagnostics/diagnostic.ts";
-import { type Adopted, adoptDeployment } from "../migrate/adopt.ts";
+import { type Checked, accepted, hasErrors } from "../diagnostics/diagnostic.ts";
+import { type Adopted, adoptDeployment, partToAdopt } from "../migrate/adopt.ts";
 import { driftDiagnostics } from "../migrate/judge-drift.ts";
 import { againstFound, renderAdoption } from "../report/adoption.ts";
 import type { FoundDeployment } from "./audit-source.ts";
@@ -21,6 +21,7 @@ export interface AdoptOptions extends Readonly<Record<string, unknown>> {
   readonly strategy: string;
   readonly name: string;
   readonly queue?: readonly string[];
+  readonly part?: string;
   readonly output?: string;
   readonly import?: string;
   readonly json?: boolean;
@@ -57,29 +58,53 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
     return usage("the state has queues of several brokers; adopt one of them from its own export", answer);
   // A resource that was not read can be a way into a queue.
   if (hasErrors(found.warnings)) return refuse(found.warnings, answer, about, exitCodes.usage);
-  const target = targetOf(options, found);
+  const { queue: queues = [], part, name } = options;
+  const { warnings, audited } = found;
+  const first = targetOf(options, found);
+  const chosen =
+    first.ok && audited.name === first.value.broker
+      ? partToAdopt(found.deployment, first.value, { queues, part })
+      : accepted({ name: null, deployment: found.deployment });
+  if (!chosen.ok) return refuse(chosen.diagnostics, answer, about, exitCodes.refused);
+  const { deployment } = chosen.value;
+  // Another region is another target.
+  const target = targetOf(options, { ...found, deployment });
   if (!target.ok) return refuse(target.diagnostics, answer, about, exitCodes.usage);
-  const { deployment, warnings, audited } = found;
   if (audited.name !== target.value.broker)
     return usage(`the target is one of ${brokerOf(target.value).title}, but the input is of another broker`, answer);
   const adopted = adoptDeployment(deployment, target.value, {
-    name: options.name,
-    queues: options.queue ?? [],
+    name,
+    queues,
     url: source.kind === "live" ? source.url : undefined,
   });
   if (!adopted.ok) return refuse(adopted.diagnostics, answer, about, exitCodes.refused);
   const all = [...warnings, ...target.warnings, ...adopted.warnings];
   if (options.json !== true && all.length > 0) say(all, {});
-  return write(adopted.value, options, all, forgetting(found, adopted.value));
+  return write(adopted.value, options, all, forgetting(found, chosen.value.name, adopted.value));
 }
 
-/** The commands that take what the new deployment writes out of the state. A resource goes before those it needs. */
-function forgetting({ state, audited }: FoundDeployment, { imports }: Adopted): readonly string[] | null {
+/**
+ * The commands that take what the new deployment writes out of the state. A resource goes before those it needs. Two
+ * providers may have resources of one id on two brokers.
+ *
+ * @param part the adopted one of several
+ */
+function forgetting(
+  { state, audited }: FoundDeployment,
+  part: string | null,
+  { imports }: Adopted,
+): readonly string[] | null {
   if (state === undefined) return null;
   const taken = new Set(imports.present.map(({ type, id }) => `${type} ${id}`));
-  const { plainTypeOf } = audited.auditor.resources;
+  const { plainTypeOf, placesOf } = audited.auditor.resources;
+  const places = placesOf(state.resources);
+  const own = state.resources.filter(({ urn }) => part === null || places.get(urn)?.[1] === part);
+  const providers = new Set(own.map(({ provider }) => provider));
   return state.resources
-    .filter(({ type, properties: { id } }) => taken.has(`${plainTypeOf(type)} ${String(id)}`))
+    .filter(
+      ({ provider, type, properties: { id } }) =>
+        providers.has(provider) && taken.has(`${plainTypeOf(type)} ${String(id)}`),
+    )
     .map(({ urn }) => state.tool.forget(urn))
     .toReversed();
 }

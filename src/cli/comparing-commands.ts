@@ -33,6 +33,7 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
     .addOption(
       new Option("--queue <name>", "a work queue to adopt, instead of all; give it once for each").argParser(several),
     )
+    .option("--part <name>", "the virtual host, region or namespace to adopt, if the input has several")
     .option("-o, --output <file>", "write the declaration to a new file instead of the standard output")
     .option(
       "--import <file>",

@@ -33,8 +33,45 @@ export interface AdoptionOptions {
   readonly name: string;
   /** The work queues to adopt; empty for all. */
   readonly queues: readonly string[];
+  /** The virtual host, region or namespace, if the input has several. */
+  readonly part?: string | undefined;
   /** The running broker that the deployment was read from. Without it the printed commands leave a gap. */
   readonly url?: string | undefined;
+}
+
+/**
+ * The place of a system: the one that a person names, or the only one with queues, or with the queues to adopt.
+ *
+ * @returns no name if there is no choice, so that nothing has to be told apart
+ */
+export function partToAdopt(
+  whole: unknown,
+  target: Target,
+  { queues, part }: Pick<AdoptionOptions, "queues" | "part">,
+): Checked<{ readonly name: string | null; readonly deployment: unknown }> {
+  const { adopter, auditor } = brokerOf(target);
+  if (adopter === undefined || auditor === undefined) throw new Error("this broker has no adoption");
+  const parts = auditor.partsOf(whole);
+  const filled = parts.filter((each) => each.queues > 0);
+  const named = filled.filter(({ name }) => part === undefined || name === part);
+  const isHolding = ({ deployment }: (typeof named)[number]): boolean => adopter.infer(deployment, target, queues).ok;
+  const holding = named.length > 1 && queues.length > 0 ? named.filter(isHolding) : named;
+  const [found] = holding;
+  if (found !== undefined && holding.length === 1)
+    return accepted(parts.length === 1 ? { ...found, name: null } : found);
+  if (filled.length === 0 && part === undefined) return accepted({ name: null, deployment: whole });
+  const noun = auditor.partNoun;
+  return refusedFor("RD315", {
+    path: "",
+    message:
+      part !== undefined
+        ? `there is no ${noun} ${JSON.stringify(part)} with queues`
+        : holding.length === 0
+          ? `none of ${filled.length} has all of the work queues ${queues.join(", ")}, and a system lies in one ${noun}`
+          : `a system lies in one ${noun}, and ${holding.length} have ${queues.length === 0 ? "queues" : queues.join(", ")}`,
+    value: filled.map(({ name }) => name),
+    help: `adopt one after the other, as in --part ${JSON.stringify((found ?? filled[0])?.name ?? "")}`,
+  });
 }
 
 /**
@@ -43,22 +80,15 @@ export interface AdoptionOptions {
  * A consumer that no declaration can have, such as one with a name that the compiler refuses, is left out with the
  * reason.
  *
- * @param whole the deployment of a broker, with queues in one namespace
+ * @param whole the deployment of a broker
  */
 export function adoptDeployment(whole: unknown, target: Target, options: AdoptionOptions): Checked<Adopted> {
-  const { name, queues, url = null } = options;
+  const { name, queues, part, url = null } = options;
   const { adopter, auditor, differ, separator } = brokerOf(target);
   if (adopter === undefined || auditor === undefined) throw new Error("this broker has no adoption");
-  const parts = auditor.partsOf(whole);
-  const [part, ...more] = parts.filter((each) => each.queues > 0);
-  if (more.length > 0)
-    return refusedFor("RD315", {
-      path: "",
-      message: `a system lies in one ${auditor.partNoun}, and ${parts.length} have queues`,
-      value: parts.map(({ name }) => name),
-      help: "name one in the URL, as in http://localhost:15672/%2F or sqs:eu-west-1, or export it alone",
-    });
-  const { deployment } = part ?? { deployment: whole };
+  const chosen = partToAdopt(whole, target, { queues, part });
+  if (!chosen.ok) return chosen;
+  const { deployment } = chosen.value;
   const found = adopter.infer(deployment, target, queues);
   if (!found.ok) return found;
   const used = withStrategy(target, found.value.strategy);

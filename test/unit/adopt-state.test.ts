@@ -140,10 +140,10 @@ interface Told {
 }
 
 /** The answer of `redeliver adopt` to a state in a file. */
-async function adoptedFrom(option: string, text: string): Promise<Told> {
+async function adoptedFrom(option: string, text: string, ...more: readonly string[]): Promise<Told> {
   const file = join(folder, "state.json");
   writeFileSync(file, text);
-  const { code, out } = await runCommand(["adopt", option, file, "--json"]);
+  const { code, out } = await runCommand(["adopt", option, file, "--json", ...more]);
   return { ...(JSON.parse(out) as Told), code };
 }
 
@@ -299,6 +299,33 @@ describe("the program that owns what is imported", () => {
     const own = kept.filter(([, id]) => !/shop\.billing(\.|@|\/)/.test(id));
     expect(forget).toEqual(commands(own));
     expect(own.length).toBeLessThan(kept.length - 3);
+  });
+
+  test("has two providers, and one of them is chosen with its own ids", async () => {
+    const kept = keptOf(given);
+    const by = (provider: string, all: readonly Kept[]) =>
+      resourcesOf(all).map((each) => ({
+        ...each,
+        urn: `${each.urn}-${provider}`,
+        provider: `urn:pulumi:prod::shop::pulumi:providers:rabbitmq::${provider}::id`,
+      }));
+    const mail = { name: "mail", settings: { durable: true } };
+    const resources = [...by("eu", kept), ...by("us", kept), ...by("us", [["queue", "mail@/", mail, {}]])];
+    const state = JSON.stringify({ version: 3, deployment: { resources } });
+    const undecided = await adoptedFrom("--stack", state, "--queue", "shop.billing");
+    expect([undecided.code, undecided.diagnostics]).toMatchObject([
+      1,
+      [{ code: "RD315", value: ["eu: /", "us: /"], help: expect.stringContaining('--part "eu: /"') }],
+    ]);
+    const words = ["--queue", "shop.billing", "--queue", "shop.it's"];
+    const { forget, same } = await adoptedFrom("--stack", state, "--part", "us: /", ...words);
+    const wanted = commands(kept).map((command) => command.replace(/'$/, "-us'"));
+    expect([forget, same]).toEqual([wanted, kept.length]);
+    // One of them has that queue.
+    const found = await adoptedFrom("--stack", state, "--queue", "mail");
+    expect([found.code, found.moves]).toMatchObject([0, [{ queue: "mail" }]]);
+    const split = await adoptedFrom("--stack", state, "--queue", "mail", "--part", "eu: /");
+    expect(split.diagnostics?.map(({ code }) => code)).toEqual(["RD331"]);
   });
 
   test("is read whole, or nothing is adopted", async () => {

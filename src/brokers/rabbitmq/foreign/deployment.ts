@@ -12,7 +12,10 @@ export interface Deployment {
 }
 
 export interface VirtualHost {
+  /** Unique in a deployment: before it stands the name of a provider, if there are several. */
   readonly name: string;
+  /** Its name on the broker, if that is another one. */
+  readonly ownName?: string;
   readonly topology: BrokerTopology;
   /** The broker's own report on each queue. Left out if the source has none. */
   readonly reports?: ReadonlyMap<string, QueueReport>;

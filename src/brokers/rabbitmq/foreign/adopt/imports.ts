@@ -24,7 +24,7 @@ export function importsOf(
 ): Imports {
   const [host] = deployment.virtualHosts;
   if (host === undefined) return { entries: [], left: [], present: [], moves: [] };
-  const all = compare(compiled, host.topology, host.name);
+  const all = compare(compiled, host.topology, host.ownName ?? host.name);
   return importsBelow(componentType, component, all, movesOf(deployment, compiled, all, url));
 }
 

@@ -27,7 +27,8 @@ export function movesOf(
   if (host === undefined || fixed.size === 0) return [];
   const { topology } = compiled;
   const { topology: found } = host;
-  const virtualHost = host.name === namelessVirtualHost ? "VHOST" : host.name;
+  const { name, ownName = name } = host;
+  const virtualHost = ownName === namelessVirtualHost ? "VHOST" : ownName;
   const version = versionOf(deployment, compiled);
   const looking = lookAt(found, version);
   // The new queue gets these ways, too. By any other one messages come back from waiting, or nothing declares it.

@@ -37,7 +37,8 @@ function assembleVirtualHost(draft: DraftVirtualHost, isStack: boolean, warnings
   const queues = queuesOf(draft, warnings);
   const { exchanges, bindings } = routesOf(draft, new Set(queues.map(({ name }) => name)), isStack, warnings);
   const topology = Object.freeze({ exchanges, queues, bindings, policies: policiesOf(draft, warnings) });
-  return Object.freeze({ name: draft.name, topology });
+  const { name, ownName } = draft;
+  return Object.freeze({ name, ...(ownName === undefined ? {} : { ownName }), topology });
 }
 
 /**

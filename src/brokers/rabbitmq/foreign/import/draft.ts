@@ -29,6 +29,8 @@ export type DraftPolicy = Omit<BrokerPolicy, "applyTo"> & { readonly applyTo: st
 /** A source's description of one virtual host, before its parts are checked against each other. */
 export interface DraftVirtualHost {
   readonly name: string;
+  /** Its name on the broker, if that is another one. */
+  readonly ownName?: string;
   defaultQueueType: string | null;
   readonly exchanges: DraftExchange[];
   readonly queues: DraftQueue[];
@@ -39,10 +41,11 @@ export interface DraftVirtualHost {
 /** The virtual hosts of a source. Each is made when an entry first names it. */
 export type Drafts = Map<string, DraftVirtualHost>;
 
-export function draftOf(drafts: Drafts, name: string): DraftVirtualHost {
+export function draftOf(drafts: Drafts, name: string, ownName = name): DraftVirtualHost {
   const known = drafts.get(name);
   if (known !== undefined) return known;
-  const draft = { name, defaultQueueType: null, exchanges: [], queues: [], bindings: [], policies: [] };
+  const named = name === ownName ? { name } : { name, ownName };
+  const draft = { ...named, defaultQueueType: null, exchanges: [], queues: [], bindings: [], policies: [] };
   drafts.set(name, draft);
   return draft;
 }

@@ -49,7 +49,9 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
   const virtualHostOf = virtualHostNamer(own);
   for (const resource of own) {
     const name = virtualHostOf(resource);
-    const isAdded = name !== null && adders[resource.type]?.(resource.properties, draftOf(drafts, name)) === true;
+    const isAdded =
+      name !== null &&
+      adders[resource.type]?.(resource.properties, draftOf(drafts, name, ownNameOf(resource) ?? name)) === true;
     if (!isAdded) leftOut.push(nameIn(resource.urn));
   }
   const { deployment, warnings } = assembleDeployment(versionIn(resources), drafts, true);
@@ -92,10 +94,15 @@ export function placesOf(resources: readonly PulumiResource[]): ReadonlyMap<stri
 function virtualHostNamer(own: readonly PulumiResource[]): (resource: PulumiResource) => string | null {
   // The user who makes a virtual host is often another one.
   const providers = providerNames(own.filter(({ type }) => type !== virtualHostType));
-  return ({ type, provider, properties }) => {
-    const name = type === virtualHostType ? textOf(properties, "name") : textOf(properties, "vhost", "/");
+  return (resource) => {
+    const name = ownNameOf(resource);
+    const { provider } = resource;
     return name === null || providers.size <= 1 ? name : `${providers.get(provider) ?? ""}: ${name}`;
   };
+}
+
+function ownNameOf({ type, properties }: PulumiResource): string | null {
+  return type === virtualHostType ? textOf(properties, "name") : textOf(properties, "vhost", "/");
 }
 
 function addVirtualHost(properties: Entry, draft: DraftVirtualHost): boolean {
