@@ -4,6 +4,7 @@ import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Subject } from "../explore/model.ts";
 import type { InPhase } from "../explore/phases.ts";
+import type { Assumed } from "./assumed.ts";
 import type { DeployedPart } from "./deployed-part.ts";
 import type { Adopter } from "./adopter.ts";
 import type { Differ } from "./drift.ts";
@@ -248,6 +249,8 @@ export interface Broker<
   /** The place of its resources that the target names: a region. Left out if targets name none. */
   readonly placeOf?: (target: Target) => string;
   readonly compile: (plan: Plan, target: Target) => Checked<System>;
+  /** Left out if its targets name nothing that others own and that a proof depends on. */
+  readonly assumedIn?: (compiled: System, target: Target) => Assumed<System>;
   readonly graphOf: (compiled: System) => Graph;
   /** The parts of a system on the broker, for a comparison with the deployed ones. */
   readonly deployedPartsOf: (compiled: System) => readonly DeployedPart[];

@@ -3,9 +3,9 @@ import { brokerOf, checkTarget } from "../brokers/index.ts";
 import { diagnoseOwners } from "../contract/own-strategy.ts";
 import { sureSystem } from "../declare/check.ts";
 import type { System } from "../declare/system.ts";
-import type { Checked } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnosed } from "../diagnostics/diagnostic.ts";
 import { type Plan, plan } from "../plan/plan.ts";
-import type { Verdict } from "../verify/verdict.ts";
+import type { Verdict, Violation } from "../verify/verdict.ts";
 import { verifyAll } from "../verify/verify.ts";
 import { diagnoseBudget } from "./budget.ts";
 
@@ -70,24 +70,60 @@ export function provePlan<Name extends BrokerName>(planned: Plan, target: Target
   const beyond = diagnoseBudget(planned, target, compiled.value);
   if (beyond.length > 0) return { ok: false, diagnostics: beyond };
   const value = compiled.value as CompiledSystem<Name>;
-  return { ...compiled, value: { plan: planned, target, compiled: value, verdicts: prove(compiled.value, target) } };
+  const verdicts = prove(compiled.value, target);
+  if (!verdicts.ok) return verdicts;
+  return { ...compiled, value: { plan: planned, target, compiled: value, verdicts: verdicts.value } };
 }
 
 /**
  * Proves every consumer of a compiled system.
  *
+ * @returns a refusal if it breaks only by parts of the broker that others own and the target names
  * @throws InternalError with the shortest trace of every violation
  */
-export function prove(compiled: CompiledSystem, target: Target): readonly Verdict[] {
+export function prove(compiled: CompiledSystem, target: Target): Checked<readonly Verdict[]> {
   const verdicts = verifyAll(brokerOf(target).subjectsOf(compiled, target));
-  const violations = verdicts.flatMap((verdict) => verdict.violations);
-  if (violations.length === 0) return verdicts;
+  const violations = violationsIn(verdicts);
+  if (violations.length === 0) return accepted(verdicts);
+  const diagnostics = brokenByOthers(compiled, target, violations);
+  if (diagnostics.length > 0) return { ok: false, diagnostics };
   const lines = violations.flatMap(({ consumer, property, message, trace }) => [
     `${consumer}: ${property}: ${message}`,
     ...trace.map((step, index) => `  ${index + 1}. ${step}`),
   ]);
   throw new InternalError(
     `the compiled result for ${compiled.target} breaks its promises, so Redeliver does not return it:\n${lines.join("\n")}`,
+  );
+}
+
+function violationsIn(verdicts: readonly Verdict[]): readonly Violation[] {
+  return verdicts.flatMap((verdict) => verdict.violations);
+}
+
+/** The parts of others that break the proof, each by itself or all together. None if it breaks without them. */
+function brokenByOthers(compiled: CompiledSystem, target: Target, together: readonly Violation[]): Diagnostic[] {
+  const { assumedIn, subjectsOf } = brokerOf(target);
+  if (assumedIn === undefined) return [];
+  const { own, parts } = assumedIn(compiled, target);
+  const violationsOf = (system: CompiledSystem): readonly Violation[] =>
+    violationsIn(verifyAll(subjectsOf(system, target)));
+  if (violationsOf(own).length > 0) return [];
+  const alone = parts
+    .map((part) => ({ ...part, violations: violationsOf(part.only) }))
+    .filter(({ violations }) => violations.length > 0);
+  const all = { path: ["target", "policies"], what: parts.map(({ what }) => what).join(" and "), violations: together };
+  return (alone.length > 0 ? alone : [all]).flatMap(({ path, what, violations: [first, ...others] }) =>
+    first === undefined
+      ? []
+      : diagnosed("RD242", {
+          path,
+          message: `with ${what} the proof of ${first.consumer} fails: ${first.message}`,
+          notes: [
+            ...first.trace.map((step, index) => `${index + 1}. ${step}`),
+            ...(others.length === 0 ? [] : [`it breaks ${others.length} more promises: ${others[0]?.message}`]),
+          ],
+          help: "let its owner leave these queues out of its pattern or values, or compile for another strategy",
+        }),
   );
 }
 

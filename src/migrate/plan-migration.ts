@@ -216,7 +216,8 @@ function compiledFor(declared: System, target: Target): Checked<Deployed> {
 
 function proved<Value>(from: Deployed, to: Deployed, result: (step: MigrationStep) => Value): Checked<Value> {
   const refused = refuseChange(from, to);
-  if (refused.length === 0) prove(to.compiled, to.target);
+  const sound = refused.length > 0 ? null : prove(to.compiled, to.target);
+  if (sound?.ok === false) return impossible(sound.diagnostics);
   const change = refused.length > 0 ? null : proveChange(from, to);
   const problems = change?.problems ?? refused;
   if (change === null || problems.length > 0) return impossible(problems);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, inject, test, type TestContext } from "vitest";
 
 import { run } from "../../src/cli/run.ts";
-import { brokers, compile } from "../../src/index.ts";
+import { brokers, compile, type TargetInput } from "../../src/index.ts";
 import type { JudgedDifference } from "../../src/migrate/judge-drift.ts";
 import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { drive } from "../support/drive.ts";
@@ -13,6 +13,7 @@ import { accepted, checked } from "../support/examples.ts";
 import { createLimitedUser } from "../support/limited-user.ts";
 import type { Broker } from "../support/live.ts";
 import { createManagement, type JsonObject, type Management } from "../support/management.ts";
+import { start } from "../support/consume/start.ts";
 import { withQueues } from "../support/strategies.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -59,10 +60,11 @@ interface Answer {
   readonly diagnostics: readonly { readonly code: string; readonly message: string }[];
 }
 
-async function diff(broker: Broker, vhost: string, declaration = file): Promise<Answer> {
+async function diff(broker: Broker, vhost: string, declaration = file, targetFile?: string): Promise<Answer> {
   const { version, managementUrl } = broker;
   const url = `${managementUrl.replace(/\/$/, "")}/${encodeURIComponent(vhost)}`;
-  const options = ["--target", `rabbitmq@${version}`, "--strategy", withQueues(version), "--url", url, "--json"];
+  const target = targetFile === undefined ? [`rabbitmq@${version}`, "--strategy", withQueues(version)] : [targetFile];
+  const options = ["--target", ...target, "--url", url, "--json"];
   // The standard output is the same for all tests.
   const output = join(folder, randomUUID());
   const code = await run(["diff", declaration, ...options, "--output", output]);
@@ -318,5 +320,54 @@ test.for(inject("brokers"))(
     });
     context.onTestFinished(reader.remove);
     expect(codes(await diff(reader.broker, vhost))).toEqual([0]);
+  },
+);
+
+test.for(inject("brokers").filter(({ version }) => version === "4.3"))(
+  "$version: policies that others own, with the broker's rules of priority and merging",
+  patient,
+  async (broker, context) => {
+    const retry = { attempts: 3, backoff: { kind: "constant", delay: "1s" } };
+    const { from } = shop.consumers.billing;
+    const declaration = { ...shop, consumers: { billing: { from, retry, queueArguments: { maxLength: 1_000 } } } };
+    const management = createManagement(broker.managementUrl);
+    const system = await deploy(broker, declaration, "native", (vhost) =>
+      management.declareExchange(vhost, "events.orders", theirs),
+    );
+    context.onTestFinished(system.dispose);
+    const { vhost, compiled } = system;
+    const own = compiled.topology.policies.find(({ name }) => name === "shop.billing")?.definition ?? {};
+    const takeover = policy({ ...own, "queue-leader-locator": "balanced" });
+    const limits = policy({ "max-length": 500, "delivery-limit": 100 }, { priority: 1 });
+    await management.putPolicy(vhost, "takeover", takeover);
+    await management.put(path("operator-policies", vhost, "limits"), limits);
+
+    const scope = (given: JsonObject) => ({ pattern: given["pattern"], applyTo: given["apply-to"] });
+    const policies = [
+      { name: "takeover", ...scope(takeover), priority: 2_000, definition: takeover["definition"] },
+      { name: "limits", kind: "operator", ...scope(limits), priority: 1, definition: limits["definition"] },
+    ] as unknown as NonNullable<TargetInput<"rabbitmq">["policies"]>;
+    const target = { broker: "rabbitmq", version: broker.version, strategy: "native" } as const;
+    const written = (given: unknown): string => {
+      const name = join(folder, `${randomUUID()}.json`);
+      writeFileSync(name, JSON.stringify(given));
+      return name;
+    };
+    const declared = written(declaration);
+    const compare = (given: object) => diff(broker, vhost, declared, written(given));
+    expect(await compare(target)).toMatchObject({ code: 1, differences: [{ name: "shop.billing" }] });
+    expect(await compare({ ...target, policies })).toMatchObject({ code: 0, differences: [], diagnostics: [] });
+
+    // The check before the first message compares the same values.
+    const codes = async (given: TargetInput<"rabbitmq">): Promise<readonly string[]> =>
+      (await start(system, { target: given })).codes;
+    expect(await codes(target)).toEqual(["RD808"]);
+    expect(await codes({ ...target, policies })).toEqual([]);
+
+    // The compiler refuses this one, because a message leaves the work queue without a consumer. So it happens.
+    const early = policy({ "message-ttl": 500 }, { priority: 2 });
+    await management.put(path("operator-policies", vhost, "early"), early);
+    await system.publish(["a"]);
+    expect(await system.deadIds(1)).toEqual(["a"]);
   },
 );

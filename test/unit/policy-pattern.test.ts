@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { patternTestOf } from "../../src/brokers/rabbitmq/prove/semantics/policy-pattern.ts";
+import { patternTestOf } from "../../src/brokers/rabbitmq/compile/policy-pattern.ts";
 
 test.each<readonly [pattern: string, matches: readonly string[], others: readonly string[]]>([
   ["^shop\\.", ["shop.billing"], ["my.shop.billing", "shopping"]],

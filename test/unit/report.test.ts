@@ -18,13 +18,15 @@ function reportOf(system: System, text: string): TargetReport {
   const target = parseTarget(text);
   const checked = target.ok ? compile(system, target.value) : target;
   if (!target.ok || !checked.ok) throw new Error(JSON.stringify(checked));
+  const proved = prove(checked.value, target.value);
+  if (!proved.ok) throw new Error(JSON.stringify(proved));
   return {
     target: checked.value.target,
     plan: plan(system),
     compiled: checked.value,
     graph: brokerOf(target.value).graphOf(checked.value),
     warnings: checked.warnings,
-    verdicts: prove(checked.value, target.value),
+    verdicts: proved.value,
     costs: costsByStrategy(plan(system), target.value),
   };
 }

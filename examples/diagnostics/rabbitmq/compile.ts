@@ -1,5 +1,5 @@
-import type { DeclarationExample, ExamplePair } from "../example.ts";
-import { retryText, systemExample } from "../example-text.ts";
+import type { DeclarationExample, ExamplePair, TargetFileExample } from "../example.ts";
+import { retryText, systemExample, systemText } from "../example-text.ts";
 
 const exponential = retryText("kind: exponential, first: 1s, factor: 2, max: 10s");
 const newest = { target: "rabbitmq@4.3" };
@@ -39,6 +39,18 @@ function twoConsumers(other: string): DeclarationExample {
 function withBudget(queues: number): DeclarationExample {
   const example = systemExample({}, newest);
   return { ...example, text: `${example.text}limits: { queues: ${queues} }\n` };
+}
+
+/** An operator's policy for the work queue, in a target file. */
+function withPolicy(definition: string): TargetFileExample {
+  const text = [
+    "broker: rabbitmq",
+    'version: "4.3"',
+    "policies:",
+    `  - { name: limits, kind: operator, pattern: "^shop.billing$", applyTo: queues, definition: { ${definition} } }`,
+    "",
+  ].join("\n");
+  return { kind: "target-file", text, declaration: systemText() };
 }
 
 /** RD2xx: declarations that RabbitMQ cannot keep, or keeps only at a price. */
@@ -85,6 +97,10 @@ export const compileExamples = {
   RD241: {
     fires: systemExample({ more: ["queueArguments: { maxLength: 100000 }"] }, newest),
     quiet: systemExample({ more: ["queueArguments: { singleActiveConsumer: true }"] }, newest),
+  },
+  RD242: {
+    fires: withPolicy("message-ttl: 60000"),
+    quiet: withPolicy("delivery-limit: 100"),
   },
   RD210: { fires: manyDelays(", jitter: 20%"), quiet: manyDelays("") },
   RD211: {

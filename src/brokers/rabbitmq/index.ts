@@ -4,6 +4,7 @@ import type { Adopter } from "../adopter.ts";
 import type { Broker, HttpReader } from "../broker.ts";
 import type { Differ } from "../drift.ts";
 import { auditor } from "./auditor.ts";
+import type { Plan } from "../../plan/plan.ts";
 import { type RabbitmqTarget, formatTarget, isOlder, strategyNames, targetOver } from "./compile/capabilities.ts";
 import { type RabbitmqCompiled, compileRabbitmq } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
@@ -20,6 +21,7 @@ import { terraformTypeOf } from "../../foreign/terraform-state.ts";
 import { exportTerraform } from "./make/terraform.ts";
 import { graphOf } from "./graph.ts";
 import { changesOf } from "./prove/change.ts";
+import { assumedIn, withForeignPolicies } from "./prove/foreign-policies.ts";
 import { subjectsOf } from "./prove/model.ts";
 import { consuming } from "./run/index.ts";
 import type { RabbitmqConnection } from "./run/connection.ts";
@@ -63,7 +65,8 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
   targetOver,
   isOlder,
   separator: ".",
-  compile: compileRabbitmq,
+  compile: (plan: Plan, target: RabbitmqTarget) => withForeignPolicies(compileRabbitmq(plan, target), target),
+  assumedIn,
   graphOf,
   // The bundled command line loads the file behind a getter when it is used.
   get consuming() {

@@ -38,6 +38,11 @@ export const rabbitmqProblems = {
     "With maxLength or maxLengthBytes the work queue takes no more messages while it is full. It never drops one that it has. The broker tells a publisher that waits for confirms, and nobody else: all other publishers lose the message. A source with several consumers may have given it to the others already. Let every publisher wait for confirms and publish again, or leave the limit out.",
     "https://www.rabbitmq.com/docs/maxlength",
   ),
+  RD242: error(
+    "A policy of others breaks a promise",
+    "The target names policies on the broker that others own, and the proof fails with one of them. Of several user policies the broker takes only the one with the highest priority, whole. It merges an operator's policy into it and takes the stricter value. So a time to live of an administrator may delete messages that wait, and a shorter limit may end their retries early. The notes give the path of a message. Let the owner leave the queues out, or use a strategy that holds with it.",
+    `${docs}/policies`,
+  ),
   // RD403 to RD406: exports and brokers that cannot be read completely.
   RD403: warning(
     "The broker is newer than the rules",

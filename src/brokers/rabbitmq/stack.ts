@@ -5,7 +5,7 @@ import { type StackKeys, option, text } from "../stack-keys.ts";
 export const stack = Object.freeze({
   component: "RetryTopology from redeliver/pulumi",
   hasPassword: true,
-  target: { version: text, strategy: text.optional(), strategies: option, since: option },
+  target: { version: text, strategy: text.optional(), strategies: option, since: option, policies: option },
   others: {
     vhost: text.regex(/^[^@]*$/),
     /** The URL of the management API. */

@@ -1,3 +1,5 @@
+import type { ForeignPolicy } from "./foreign-policies.ts";
+
 /** The RabbitMQ series that Redeliver knows, oldest first. */
 export const versions = ["3.10", "3.11", "3.12", "3.13", "4.0", "4.1", "4.2", "4.3"] as const;
 export type RabbitmqVersion = (typeof versions)[number];
@@ -124,6 +126,8 @@ export interface RabbitmqTarget {
   readonly strategies?: Readonly<Record<string, "auto" | StrategyName>>;
   /** The older series that the system was first deployed for. Its queues keep the arguments of that one. */
   readonly since?: RabbitmqVersion;
+  /** The policies on the broker that others own. */
+  readonly policies?: readonly ForeignPolicy[];
 }
 
 /**

@@ -1,7 +1,13 @@
 import type { DifferentSetting } from "../../drift.ts";
 import { isDeepStrictEqual } from "node:util";
 
-import type { BindingResource, ExchangeResource, ExchangeRole, Topology } from "./topology.ts";
+import {
+  type BindingResource,
+  type ExchangeResource,
+  type ExchangeRole,
+  type Topology,
+  asInForce,
+} from "./topology.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -55,7 +61,7 @@ interface DifferentBinding {
  * @param isWhole true if the topology has all consumers of its system, and not one alone
  */
 export function differencesIn(topology: Topology, found: FoundResources, isWhole = false): readonly Difference[] {
-  const policies = new Map(topology.policies.map((each) => [policyKey(each), each.definition]));
+  const policies = new Map(asInForce(topology).policies.map((each) => [policyKey(each), each.definition]));
   const inForce = (kind: "queue" | "exchange", name: string, policy: Values | null): readonly Difference[] =>
     policy === null ? [] : different(`${kind}-policy`, name, policies.get(`${kind} ${name}`) ?? {}, policy);
   const queues = topology.queues.flatMap(({ name, arguments: wanted }): readonly Difference[] => {
@@ -84,8 +90,8 @@ const exchangeKeys: ReadonlySet<string> = new Set([
 ]);
 
 /** A policy may be for queues as well, and an exchange ignores their keys. */
-function ofExchange(policy: Values | null): Values | null {
-  return policy && Object.fromEntries(Object.entries(policy).filter(([key]) => exchangeKeys.has(key)));
+export function ofExchange<Policy extends Values | null>(policy: Policy): Policy {
+  return (policy && Object.fromEntries(Object.entries(policy).filter(([key]) => exchangeKeys.has(key)))) as Policy;
 }
 
 /** The settings of one resource that differ, as one difference; empty if there are none. */

@@ -4,6 +4,7 @@ import { unknownOptions, unknownStrategy, unknownTarget } from "../../../contrac
 import { diagnoseStrategies } from "../../../contract/own-strategy.ts";
 import type { RabbitmqTarget, RabbitmqVersion, StrategyName } from "./capabilities.ts";
 import { isOlder, strategyNames, versions } from "./capabilities.ts";
+import { type ForeignPolicyInput, diagnoseForeignPolicies, foreignPoliciesIn } from "./foreign-policies.ts";
 
 /** A target as a person writes it, in code or in the configuration of a stack. */
 export interface RabbitmqTargetInput {
@@ -18,6 +19,8 @@ export interface RabbitmqTargetInput {
    * version, because nobody can change them.
    */
   readonly since?: string | undefined;
+  /** The policies on the broker that others own. Nothing creates, changes or deletes them, and the proof holds with them. */
+  readonly policies?: readonly ForeignPolicyInput[] | undefined;
 }
 
 /** Reads a version such as `4.3` or `4.3.6`, and a strategy's name. */
@@ -60,15 +63,16 @@ function likelyVersion(given: unknown): RabbitmqVersion | undefined {
   return versions.find((each) => Number(each) === given) ?? newest;
 }
 
-const optionNames = ["broker", "version", "strategy", "strategies", "since"];
+const optionNames = ["broker", "version", "strategy", "strategies", "since", "policies"];
 
 /** Checks a target that is data, or that was checked before. */
 export function checkRabbitmqTarget(input: RabbitmqTargetInput | RabbitmqTarget): Checked<RabbitmqTarget> {
   const { patch, ...written } = { patch: null, ...input };
-  const { strategies, since } = written;
+  const { strategies, since, policies } = written;
   const problems = [
     ...unknownOptions(["target"], "option of a target for RabbitMQ", written, optionNames),
     ...diagnoseStrategies("RabbitMQ", strategies, strategyNames),
+    ...diagnoseForeignPolicies(policies),
   ];
   const target = parseRabbitmqTarget(patch === null ? input.version : `${input.version}.${patch}`, input.strategy);
   const older = since === undefined ? null : versions.find((each) => each === since);
@@ -79,8 +83,12 @@ export function checkRabbitmqTarget(input: RabbitmqTargetInput | RabbitmqTarget)
     problems.push(unknownSince(since));
   if (problems.length > 0) return { ok: false, diagnostics: [...(target.ok ? [] : target.diagnostics), ...problems] };
   if (!target.ok) return target;
-  const named = strategies === undefined ? {} : { strategies: { ...strategies } };
-  return { ...target, value: deepFreeze({ ...target.value, ...named, ...(older ? { since: older } : {}) }) };
+  const options = {
+    ...(strategies === undefined ? {} : { strategies: { ...strategies } }),
+    ...(older ? { since: older } : {}),
+    ...(policies === undefined || policies.length === 0 ? {} : { policies: foreignPoliciesIn(policies) }),
+  };
+  return { ...target, value: deepFreeze({ ...target.value, ...options }) };
 }
 
 function unknownSince(given: unknown): Diagnostic {

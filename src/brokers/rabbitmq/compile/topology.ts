@@ -1,3 +1,4 @@
+import type { ForeignPolicy } from "./foreign-policies.ts";
 import type { Draft } from "../../../contract/compile-consumer.ts";
 
 /** The purpose of a queue. Consumers share tiers (`staged`) and wait queues (`waits`). */
@@ -107,6 +108,18 @@ export interface Topology {
   readonly queues: readonly QueueResource[];
   /** The ways from exchanges to queues and other exchanges. */
   readonly bindings: readonly BindingResource[];
+  /** The policies on the broker that others own, if the target names some. */
+  readonly assumed?: {
+    /** As the target names them. */
+    readonly policies: readonly ForeignPolicy[];
+    /** By resource, the values of all policies together: its own one, and those of others. */
+    readonly inForce: readonly PolicyResource[];
+  };
+}
+
+/** The topology as the broker behaves: with the policies in force, and without those that others own. */
+export function asInForce<Whole extends Pick<Topology, "policies" | "assumed">>({ assumed, ...own }: Whole): Whole {
+  return { ...own, ...(assumed === undefined ? {} : { policies: assumed.inForce }) } as Whole;
 }
 
 export type TopologyDraft = Draft<Topology, "exchanges" | "policies" | "queues" | "bindings">;

@@ -7,9 +7,9 @@ import type { RabbitmqCompiled } from "../compile/compile.ts";
 import type { Difference, DifferentResource, FoundBinding, FoundResources } from "../compile/differences.ts";
 import { afterDeployment, nameOf } from "../compile/after-deployment.ts";
 import { bindingKey, bindingText, differencesIn, namesIn } from "../compile/differences.ts";
-import type { Topology } from "../compile/topology.ts";
-import { unseenFlawsOf } from "../prove/flaws.ts";
-import { flawOf, subjectsOf } from "../prove/model.ts";
+import { type Topology, asInForce } from "../compile/topology.ts";
+import { flawOf, unseenFlawsOf } from "../prove/flaws.ts";
+import { subjectsOf } from "../prove/model.ts";
 import { topicIndex } from "../prove/topic-index.ts";
 import { policyOrders } from "../prove/policy-orders.ts";
 import {
@@ -45,7 +45,7 @@ import { type Deployment, type VirtualHost, targetOf } from "./deployment.ts";
  */
 export function driftOf(
   deployment: Deployment,
-  compiled: RabbitmqCompiled,
+  given: RabbitmqCompiled,
   target: RabbitmqTarget,
 ): Checked<Drift<MessageState>> {
   const [virtualHost, ...more] = deployment.virtualHosts;
@@ -58,6 +58,7 @@ export function driftOf(
     });
   const own = targetOf(deployment);
   if (!own.ok) return own;
+  const compiled = { ...given, topology: asInForce(given.topology) };
   const { topology } = compiled;
   const there = { ...target, ...(own.value === null ? {} : { version: own.value.version, patch: own.value.patch }) };
   const version = semanticsVersionOf(there);
@@ -73,7 +74,7 @@ export function driftOf(
     found.flat().flatMap((difference) => (difference.kind === "queue" ? [[difference.name, difference] as const] : [])),
   );
   const base = withUndeclared(topology, virtualHost.topology, ways, version);
-  const policies = indexPolicies(virtualHost.topology.policies);
+  const policies = [brokerTopologyOf(given.topology), virtualHost.topology].map((each) => indexPolicies(each.policies));
   const alike = new Set(same.map(keyWithout));
   const changed = (before: Topology, difference: Difference): Topology =>
     difference.kind === "binding" && difference.change === "missing" && alike.has(keyWithout(difference.binding))
@@ -132,7 +133,9 @@ function ownSettings(
 /** A compiled system as the content of a broker, after it was deployed over another one. */
 export function deploymentOf({ topology }: RabbitmqCompiled, over?: RabbitmqCompiled): Deployment {
   const [, brokerVersion = null] = topology.target.split("@");
-  const resources = over === undefined ? topology : afterDeployment(over.topology, topology);
+  const { assumed } = topology;
+  const resources =
+    over === undefined ? topology : { ...afterDeployment(over.topology, topology), ...(assumed && { assumed }) };
   return { brokerVersion, virtualHosts: [{ name: topology.system, topology: brokerTopologyOf(resources) }] };
 }
 
@@ -212,18 +215,21 @@ const kinds = {
 
 function told(
   difference: Difference,
-  policies: PolicyIndex,
+  policies: readonly PolicyIndex[],
   version: SemanticsVersion,
 ): Pick<DeployedDifference<MessageState>, "change" | "kind" | "name" | "settings"> {
   const { change, kind, name, settings } = difference;
   if (kind === "binding") return { change, kind, name: `${name} ${bindingText(difference.binding)}`, settings };
   if (kind !== "queue-policy") return { change, kind: kinds[kind], name, settings };
-  const { applicable } = policiesFor({ name, kind: "quorum" }, policies, versionRules[version]);
-  const inForce = applicable
-    .filter((each) => applicable.every((other) => other.kind !== each.kind || other.priority <= each.priority))
-    .map((each) => `${each.kind === "operator" ? "operator's " : ""}${each.name}`)
-    .join(", ");
-  const others = inForce === name ? [] : [{ key: "policies", declared: name, deployed: inForce || undefined }];
+  const [declared, deployed] = policies.map((index) => {
+    const { applicable } = policiesFor({ name, kind: "quorum" }, index, versionRules[version]);
+    return applicable
+      .filter((each) => applicable.every((other) => other.kind !== each.kind || other.priority <= each.priority))
+      .map((each) => `${each.kind === "operator" ? "operator's " : ""}${each.name}`)
+      .toSorted()
+      .join(", ");
+  });
+  const others = declared === deployed ? [] : [{ key: "policies", declared, deployed: deployed || undefined }];
   return { change, kind: kinds[kind], name, settings: [...settings, ...others] };
 }
 

@@ -5,10 +5,11 @@ import type { Subject } from "../../../explore/model.ts";
 import { type InPhase, type PhaseSubject, subjectOfPhases } from "../../../explore/phases.ts";
 import type { RabbitmqTarget } from "../compile/capabilities.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
-import type { PolicyResource } from "../compile/topology.ts";
-import { afterDeployment, nameOf } from "../compile/after-deployment.ts";
+import { type PolicyResource, asInForce } from "../compile/topology.ts";
+import { type Resources, afterDeployment, nameOf } from "../compile/after-deployment.ts";
 import { bindingKey } from "../compile/differences.ts";
 import { type Closure, type TopologyIndex, closureOf, indexTopology } from "./closure.ts";
+import { policiesInForce } from "./foreign-policies.ts";
 import { type QueueContract, hasQueues, modelOn } from "./model.ts";
 import type { MessageState, Semantics, SemanticsVersion } from "./semantics.ts";
 import { brokerTopologyOf, semanticsOf, semanticsVersionOf, semanticsVersions } from "./semantics.ts";
@@ -29,10 +30,16 @@ interface Side {
 export function changesOf(from: Side, to: Side): readonly Subject<InPhase<MessageState>>[] {
   const [before, after] = [from.compiled.topology, to.compiled.topology];
   const resources = afterDeployment(before, after);
+  // The policies of others apply to the resources of the old declaration as well.
+  const settled = (declared: Resources): Resources => {
+    const { policies } = to.target;
+    if (policies === undefined) return declared;
+    return { ...declared, policies: policiesInForce(declared, policies, semanticsVersionOf(to.target)) };
+  };
   const indexes = {
-    old: indexTopology(before),
-    oldPolicies: indexTopology({ ...resources, policies: overlay(after.policies, before.policies, nameOf) }),
-    newPolicies: indexTopology(resources),
+    old: indexTopology(asInForce(before)),
+    oldPolicies: indexTopology(settled({ ...resources, policies: overlay(after.policies, before.policies, nameOf) })),
+    newPolicies: indexTopology(settled(resources)),
   };
   const contracts = new Map(from.compiled.contracts.map((contract) => [contract.consumer, contract]));
   return to.compiled.contracts.filter(hasQueues).flatMap((contract) => {

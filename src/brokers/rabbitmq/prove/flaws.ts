@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { tiesOf } from "./policy-orders.ts";
 import type { Closure, TopologyIndex } from "./closure.ts";
 import type { Contract } from "../compile/contract.ts";
-import type { Semantics, SemanticsVersion } from "./semantics.ts";
+import type { EffectiveSettings, Semantics, SemanticsVersion } from "./semantics.ts";
 import {
   brokerTopologyOf,
   indexPolicies,
@@ -35,7 +35,7 @@ export function flawsOf(
   return [
     ...sourceFlaws(index, contract),
     ...ours.flatMap((queue) => entranceFlaws(index, contract, queue)),
-    ...ours.flatMap((queue) => settingFlaws(semantics, queue, contract)),
+    ...ours.flatMap((queue) => [...settingFlaws(semantics, queue, contract), ...policyFlaws(closure, queue)]),
     ...publicationFlaws(contract, semantics),
     ...tieFlaws(closure, ours, version),
   ];
@@ -195,4 +195,23 @@ function tieFlaws(closure: Closure, queues: readonly QueueResource[], version: S
     ),
     ...closure.exchanges.flatMap(({ name }) => tiesAt(name, policiesForExchange(policies, name))),
   ];
+}
+
+/**
+ * The reason that a queue loses messages that end in it; null if it keeps them. It must keep them also after many people
+ * have looked at them.
+ */
+export function flawOf(settings: EffectiveSettings | null): string | null {
+  if (settings === null) return "there is no dead queue";
+  const { queue, messageTtlMs, expiresMs, deliveryLimit, deadLetterExchange } = settings;
+  const { maxLength, maxLengthBytes, overflow } = settings;
+  if (messageTtlMs !== null) return `${queue} deletes it after ${messageTtlMs} ms`;
+  if (expiresMs !== null) return `${queue} is itself deleted after ${expiresMs} ms`;
+  if (deliveryLimit !== null)
+    return `${queue} deletes messages that are viewed and put back ${deliveryLimit + 1} times`;
+  if (deadLetterExchange !== null) return `${queue} dead-letters on to ${deadLetterExchange}`;
+  if (maxLength === null && maxLengthBytes === null) return null;
+  return overflow === "drop-head"
+    ? `${queue} drops its head when it is full`
+    : `${queue} takes no more when it is full, and it stays unseen where it died`;
 }

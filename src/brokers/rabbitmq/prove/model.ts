@@ -3,13 +3,15 @@ import { type RabbitmqTarget, capabilities } from "../compile/capabilities.ts";
 import { type Closure, closureOf, indexTopology } from "./closure.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
 import type { Contract } from "../compile/contract.ts";
+import { asInForce } from "../compile/topology.ts";
 import { attemptOf } from "../../../contract/attempt-number.ts";
 import { crashesBetween, endingsOf, operationsAfter } from "../../../contract/interpret.ts";
 import { describeState } from "./describe-state.ts";
 import { exampleHeadersOf, examplesOf } from "../compile/names.ts";
-import type { BrokerEvent, EffectiveSettings, MessageState, Semantics } from "./semantics.ts";
+import type { BrokerEvent, MessageState, Semantics } from "./semantics.ts";
 import { brokerTopologyOf, semanticsOf, semanticsVersionOf } from "./semantics.ts";
-import { flawsOf } from "./flaws.ts";
+import { flawOf, flawsOf } from "./flaws.ts";
+import { foreignPolicyFlaws } from "./foreign-policies.ts";
 import { withFullQueues } from "./full-queues.ts";
 import { headerTexts } from "../../../plan/plan.ts";
 import { perform } from "./perform.ts";
@@ -27,17 +29,26 @@ export function subjectsOf(
   findFlaws = flawsOf,
 ): readonly Subject<MessageState>[] {
   const version = semanticsVersionOf(target);
-  const index = indexTopology(compiled.topology);
-  return compiled.contracts.filter(hasQueues).map((contract) => ({
-    consumer: contract.consumer,
-    shape: () => shapeOf(closureOf(index, contract), contract, version),
-    model: () => {
+  const index = indexTopology(asInForce(compiled.topology));
+  return compiled.contracts.filter(hasQueues).map((contract) => {
+    const closed = () => {
       const closure = closureOf(index, contract);
-      const semantics = withFullQueues(semanticsOf(brokerTopologyOf(closure), version));
-      const flaws = findFlaws(index, closure, contract, semantics, version);
-      return { ...modelOn(semantics, closure, contract, target), flaws };
-    },
-  }));
+      return { closure, others: foreignPolicyFlaws(compiled.topology, closure, contract, version) };
+    };
+    return {
+      consumer: contract.consumer,
+      shape: () => {
+        const { closure, others } = closed();
+        return [shapeOf(closure, contract, version), ...others].join("\n");
+      },
+      model: () => {
+        const { closure, others } = closed();
+        const semantics = withFullQueues(semanticsOf(brokerTopologyOf(closure), version));
+        const flaws = [...findFlaws(index, closure, contract, semantics, version), ...others];
+        return { ...modelOn(semantics, closure, contract, target), flaws };
+      },
+    };
+  });
 }
 
 /** The contract of a consumer with a work queue. */
@@ -71,25 +82,6 @@ interface Context {
   readonly deadQueueFlaw: string | null;
   readonly owners: ReadonlyMap<string, string | null>;
   readonly returnsCost: boolean;
-}
-
-/**
- * The reason that a queue loses messages that end in it; null if it keeps them. It must keep them also after many people
- * have looked at them.
- */
-export function flawOf(settings: EffectiveSettings | null): string | null {
-  if (settings === null) return "there is no dead queue";
-  const { queue, messageTtlMs, expiresMs, deliveryLimit, deadLetterExchange } = settings;
-  const { maxLength, maxLengthBytes, overflow } = settings;
-  if (messageTtlMs !== null) return `${queue} deletes it after ${messageTtlMs} ms`;
-  if (expiresMs !== null) return `${queue} is itself deleted after ${expiresMs} ms`;
-  if (deliveryLimit !== null)
-    return `${queue} deletes messages that are viewed and put back ${deliveryLimit + 1} times`;
-  if (deadLetterExchange !== null) return `${queue} dead-letters on to ${deadLetterExchange}`;
-  if (maxLength === null && maxLengthBytes === null) return null;
-  return overflow === "drop-head"
-    ? `${queue} drops its head when it is full`
-    : `${queue} takes no more when it is full, and it stays unseen where it died`;
 }
 
 /**

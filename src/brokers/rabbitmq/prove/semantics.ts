@@ -20,5 +20,5 @@ export {
   policiesForExchange,
   policiesNaming,
 } from "./semantics/policies.ts";
-export { isPatternReadable } from "./semantics/policy-pattern.ts";
+export { isPatternReadable } from "../compile/policy-pattern.ts";
 export * from "./semantics/version.ts";

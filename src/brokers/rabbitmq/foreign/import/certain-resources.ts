@@ -1,7 +1,7 @@
 import { type Linked, type Unknown, certainOf } from "../../../../foreign/certain.ts";
 import { type Entry, isEntry } from "../../../../foreign/entries.ts";
 import { type PulumiResource, hasUnknown } from "../../../../foreign/pulumi-resource.ts";
-import { patternTestOf } from "../../prove/semantics/policy-pattern.ts";
+import { patternTestOf } from "../../compile/policy-pattern.ts";
 import { writtenArguments } from "./arguments.ts";
 import { wordOf } from "../../../../diagnostics/word-of.ts";
 

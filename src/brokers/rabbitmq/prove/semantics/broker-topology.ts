@@ -1,3 +1,4 @@
+import type { ForeignPolicy } from "../../compile/foreign-policies.ts";
 import type { Topology } from "../../compile/topology.ts";
 import type { HeaderValue } from "./message-state.ts";
 
@@ -44,7 +45,7 @@ export interface BrokerBinding {
   readonly propertiesKey?: string;
 }
 
-export type PolicyScope = "all" | "exchanges" | "queues" | "classic_queues" | "quorum_queues" | "streams";
+export type PolicyScope = ForeignPolicy["applyTo"];
 
 export interface BrokerPolicy {
   readonly name: string;
@@ -118,7 +119,7 @@ export interface IgnoredSetting {
 
 /** Converts a compiled topology into the broker's view of it. */
 export function brokerTopologyOf(
-  topology: Pick<Topology, "exchanges" | "queues" | "bindings" | "policies">,
+  topology: Pick<Topology, "exchanges" | "queues" | "bindings" | "policies" | "assumed">,
 ): BrokerTopology {
   return Object.freeze({
     exchanges: topology.exchanges.map(({ name, kind, arguments: given }) => ({ name, kind, arguments: given })),
@@ -127,6 +128,9 @@ export function brokerTopologyOf(
       return { name, kind: kind === "quorum" || kind === "stream" ? kind : "classic", arguments: given };
     }),
     bindings: topology.bindings,
-    policies: topology.policies.map((policy) => ({ ...policy, kind: "user" as const })),
+    policies: [
+      ...topology.policies.map((policy) => ({ ...policy, kind: "user" as const })),
+      ...(topology.assumed?.policies ?? []),
+    ],
   });
 }

@@ -7,7 +7,7 @@ import type {
   QueueKind,
 } from "./broker-topology.ts";
 import type { HeaderValue } from "./message-state.ts";
-import { patternTestOf } from "./policy-pattern.ts";
+import { patternTestOf } from "../../compile/policy-pattern.ts";
 import type { VersionRules } from "./version.ts";
 
 /** The one user policy and the one operator policy that apply to a queue. */

@@ -2,6 +2,7 @@ import { type Fetch, fetchWith } from "../../../../tls/secure-fetch.ts";
 import type { TlsOptions } from "../../../../tls/tls-options.ts";
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
 import type { FoundBinding, FoundExchange, FoundQueue, FoundResources } from "../../compile/differences.ts";
+import { asInForce } from "../../compile/topology.ts";
 
 type Topology = RabbitmqCompiled["topology"];
 
@@ -37,7 +38,9 @@ export async function readSettings(
       queues.set(name, { arguments: valuesIn(queue["arguments"]), policy: await policyOf(queue, vhost, get) });
     }
     const exchanges = new Map<string, FoundExchange>();
-    const led = new Set(topology.policies.flatMap(({ name, applyTo }) => (applyTo === "exchanges" ? [name] : [])));
+    const led = new Set(
+      asInForce(topology).policies.flatMap(({ name, applyTo }) => (applyTo === "exchanges" ? [name] : [])),
+    );
     for (const { name } of topology.exchanges) {
       const answer = await get(`exchanges/${vhost}/${encodeURIComponent(name)}?disable_stats=true`);
       if (answer === null) continue;
