@@ -64,6 +64,7 @@ type Data = { readonly [key: string]: unknown };
 const surroundings: Readonly<Record<string, Data>> = {
   order: { retry: { attempts: 5, backoff: { kind: "immediate" } } },
   delivery: { retry: undefined },
+  exchangeType: { from: { orders: ["10"] } },
   ...Object.fromEntries(
     ["maxLength", "maxLengthBytes"].map((key) => [
       key,
