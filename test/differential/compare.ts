@@ -1,7 +1,9 @@
 import type { GetMessage } from "amqplib";
 
 import type { Death, HeaderValue, MessageState, Semantics } from "../../src/brokers/rabbitmq/prove/semantics.ts";
+import { routingHeaders } from "../../src/brokers/rabbitmq/prove/semantics/deaths.ts";
 import { deliveryHeaders } from "./delivery-headers.ts";
+import { deathHeaderNames } from "./topologies.ts";
 
 /** Everything that a consumer can see of a message and that the semantics predicts, as one line. */
 export function sightOf(queue: string, message: GetMessage): string {
@@ -15,15 +17,14 @@ export function sightOf(queue: string, message: GetMessage): string {
     // (3.10.8).
     deliveryCount: headers["x-delivery-count"] || null,
     acquiredCount: headers["x-acquired-count"] ?? null,
-    first: summaryIn(headers, "x-first-death"),
-    last: summaryIn(headers, "x-last-death"),
+    ...summariesIn(headers),
     deaths: deathsIn(headers["x-death"] as HeaderValue | undefined),
   });
 }
 
 export function expectedSight(semantics: Semantics, copy: MessageState): string {
   const counts = deliveryHeaders(semantics, copy);
-  const { firstDeath, lastDeath, deaths } = copy;
+  const { deaths } = copy;
   return line({
     queue: copy.place.kind === "queue" ? copy.place.queue : "",
     exchange: copy.exchange,
@@ -31,8 +32,7 @@ export function expectedSight(semantics: Semantics, copy: MessageState): string 
     expiration: copy.expirationMs,
     deliveryCount: counts["x-delivery-count"],
     acquiredCount: counts["x-acquired-count"],
-    first: firstDeath === null ? null : [firstDeath.reason, firstDeath.queue, firstDeath.exchange].join(),
-    last: lastDeath === null ? null : [lastDeath.reason, lastDeath.queue, lastDeath.exchange].join(),
+    ...summariesIn(routingHeaders(copy)),
     deaths: deaths.length > 0 ? deaths.map(formatDeath) : deathsIn(copy.headers["x-death"] as HeaderValue | undefined),
   });
 }
@@ -41,9 +41,9 @@ function line(sight: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(sight);
 }
 
-function summaryIn(headers: Readonly<Record<string, unknown>>, prefix: string): string | null {
-  if (headers[`${prefix}-reason`] === undefined) return null;
-  return [headers[`${prefix}-reason`], headers[`${prefix}-queue`], headers[`${prefix}-exchange`]].join();
+/** The first and the last death, by the broker or by the publisher. */
+function summariesIn(headers: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(deathHeaderNames.map((name) => [name, headers[name] ?? null]));
 }
 
 /** The records of `x-death`, in their order. */

@@ -4,6 +4,7 @@ import { startBroker } from "../support/broker-containers.ts";
 import { brokerVersions } from "../support/broker-images.ts";
 import type { Broker } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
+import { coverageOf } from "./coverage.ts";
 import { createRunner } from "./live-runner.ts";
 import { casesOf, describeDifferences, runBatch, semanticsVersionOfBroker } from "./run-batch.ts";
 
@@ -50,6 +51,7 @@ async function runOn(broker: Broker): Promise<number> {
   console.log(`RabbitMQ ${broker.fullVersion} (rules of ${version}), seed ${seed}, ${total} cases`);
   const all = casesOf(seed, total, version);
   const cases = values.only === undefined ? all : all.slice(Number(values.only), Number(values.only) + 1);
+  console.log("cases whose course depends on a feature:", coverageOf(cases, version));
   const runner = await createRunner(broker, version);
   const sum = { cases: 0, steps: 0, incomparable: 0, different: 0, unrepeated: 0 };
   try {

@@ -2,6 +2,7 @@ import type {
   Arguments,
   BrokerBinding,
   BrokerQueue,
+  HeaderValue,
   SemanticsVersion,
 } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { Action, DifferentialCase } from "./topologies.ts";
@@ -119,6 +120,24 @@ const cases: Readonly<Record<string, Case>> = {
     ],
     actions: repeat("crash", 1),
   },
+  "routing by x-last-death-exchange, which a publisher sets too: only 3.10 believes it": {
+    exchanges: [
+      { name: "@x0", kind: "headers", arguments: {} },
+      { name: "@again", kind: "fanout", arguments: {} },
+    ],
+    queues: [
+      queue("@q0", "quorum", { "x-dead-letter-exchange": "@x0" }),
+      queue("@q1", "quorum", { "x-dead-letter-exchange": "@again", "x-message-ttl": 40 }),
+      queue("@q2", "quorum"),
+    ],
+    bindings: [
+      binding("@again", "@q0"),
+      binding("@x0", "@q1", { "x-match": "all-with-x", "x-last-death-exchange": "" }),
+      binding("@x0", "@q2", { "x-match": "all-with-x", "x-last-death-exchange": "@again" }),
+    ],
+    publication: { headers: { "x-last-death-exchange": "@again", "x-last-death-reason": "rejected" } },
+    actions: repeat("nack", 2),
+  },
   "dead-letter keys from a policy without an exchange do nothing": {
     queues: [queue("@q0", "classic"), queue("@q1", "classic")],
     policies: [policy({ "dead-letter-routing-key": "@q1" })],
@@ -142,7 +161,27 @@ const cases: Readonly<Record<string, Case>> = {
     publication: { headers: { "x-death": [2, 1].map((count) => ({ ...death, count, "routing-keys": ["a"] })) } },
     actions: repeat("nack", 3),
   },
+  "with an empty x-death a publisher keeps its own first death on 3.10": forged([]),
+  "with an x-death that is no list, too": forged("none"),
 };
+
+/** A message that dies after its publisher forged its first death. */
+function forged(deaths: HeaderValue): Case {
+  return {
+    exchanges: [{ name: "@x0", kind: "headers", arguments: {} }],
+    queues: [
+      queue("@q0", "quorum", { "x-dead-letter-exchange": "@x0" }),
+      queue("@q1", "quorum"),
+      queue("@q2", "quorum"),
+    ],
+    bindings: [
+      binding("@x0", "@q1", { "x-match": "all-with-x", "x-first-death-queue": "@q0" }),
+      binding("@x0", "@q2", { "x-match": "all-with-x", "x-first-death-queue": "@q1" }),
+    ],
+    publication: { headers: { "x-first-death-queue": "@q1", "x-death": deaths } },
+    actions: repeat("nack", 1),
+  };
+}
 
 export const regressions: readonly Regression[] = Object.entries(cases).map(
   ([name, { publication, actions, ...topology }]) => ({

@@ -46,13 +46,19 @@ export interface Known {
 
 export function differentialCases(known: Known): fc.Arbitrary<DifferentialCase> {
   return fc
-    .record({ queueCount: fc.integer({ min: 2, max: 5 }), exchangeCount: fc.integer({ min: 1, max: 4 }) })
-    .chain(({ queueCount, exchangeCount }) => {
-      const queueNames = Array.from({ length: queueCount }, (_, index) => `@q${index}`);
+    .record({
+      isChain: fc.nat({ max: 3 }).map((drawn) => drawn === 0),
+      queueCount: fc.integer({ min: 2, max: 5 }),
+      exchangeCount: fc.integer({ min: 1, max: 4 }),
+    })
+    .chain(({ isChain, queueCount, exchangeCount }) => {
+      const queueNames = Array.from({ length: isChain ? 5 : queueCount }, (_, index) => `@q${index}`);
       const exchangeNames = Array.from({ length: exchangeCount }, (_, index) => `@x${index}`);
       const keys = fc.constantFrom("a", "b", "a.b", ...queueNames);
       return fc.record({
-        topology: topologies(queueNames, exchangeNames, keys, known),
+        topology: topologies(queueNames, exchangeNames, keys, known)
+          .map(isChain ? chained : (drawn) => drawn)
+          .map(onlyHeadersAsk),
         publication: publications(queueNames, exchangeNames, keys),
         actions: fc.array(actions, { minLength: 1, maxLength: 7 }),
       });
@@ -93,11 +99,43 @@ function topologies(
       queues: declared,
       // Policies of one priority on one queue have no order, so each policy has its own priority.
       policies: drawn.map((policy, index) => ({ ...policy, name: `@p${index}`, priority: index })),
-      bindings: bound.map((binding) => {
-        const isHeaders = made.find(({ name }) => name === binding.source)?.kind === "headers";
-        return isHeaders ? binding : { ...binding, arguments: {} };
-      }),
+      bindings: bound,
     }));
+}
+
+/** Other exchanges than headers exchanges ignore the arguments of their bindings. */
+function onlyHeadersAsk(topology: BrokerTopology): BrokerTopology {
+  const headers = new Set(topology.exchanges.filter(({ kind }) => kind === "headers").map(({ name }) => name));
+  const bound = topology.bindings.map((each) => (headers.has(each.source) ? each : { ...each, arguments: {} }));
+  return { ...topology, bindings: bound };
+}
+
+/**
+ * As under `staged`: the first queue dead-letters to a headers exchange. In each other queue messages expire into the
+ * next one, and the last of them leads back to the first. Random queues seldom do either.
+ */
+function chained({ exchanges: made, queues: drawn, bindings: bound, policies: tuned }: BrokerTopology): BrokerTopology {
+  const [entry, ...others] = made as readonly [BrokerExchange, ...BrokerExchange[]];
+  const [first, ...tiers] = drawn as readonly [BrokerQueue, ...BrokerQueue[]];
+  const ways: BrokerBinding[] = [];
+  const links = tiers.map((tier, index): BrokerQueue => {
+    const { "x-dead-letter-exchange": through, "x-message-ttl": ttl } = tier.arguments;
+    const source = others.find(({ name }) => name === through)?.name ?? "";
+    const destination = (tiers[index + 1] ?? first).name;
+    if (source !== "")
+      ways.push({ source, destination, destinationKind: "queue", routingKey: destination, arguments: {} });
+    const onward = { "x-dead-letter-exchange": source, "x-dead-letter-routing-key": destination };
+    return {
+      ...tier,
+      arguments: { ...tier.arguments, ...onward, "x-message-ttl": ttl === longMs ? 20 : (ttl ?? 20) },
+    };
+  });
+  return {
+    exchanges: [{ ...entry, kind: "headers" }, ...others],
+    queues: [{ ...first, arguments: { ...first.arguments, "x-dead-letter-exchange": entry.name } }, ...links],
+    bindings: [...bound.map((binding) => ({ ...binding, source: entry.name })), ...ways],
+    policies: tuned,
+  };
 }
 
 function exchanges(name: string, exchangeNames: readonly string[]): fc.Arbitrary<BrokerExchange> {
@@ -159,6 +197,20 @@ function queues(
     });
 }
 
+/** The headers that the broker writes at a death. Bindings ask for them, and publishers forge them. */
+export const deathHeaderNames: readonly string[] = ["first", "last"].flatMap((which) =>
+  ["reason", "queue", "exchange"].map((part) => `x-${which}-death-${part}`),
+);
+
+function deathHeaders(queueNames: readonly string[], exchangeNames: readonly string[]) {
+  const valueOf = (name: string): fc.Arbitrary<string> => {
+    if (name.endsWith("-queue")) return fc.constantFrom(...queueNames);
+    if (name.endsWith("-exchange")) return fc.constantFrom("", ...exchangeNames);
+    return fc.constantFrom("rejected", "rejected", "expired", "delivery_limit", "maxlen");
+  };
+  return Object.fromEntries(deathHeaderNames.map((name) => [name, sometimes(valueOf(name), 4)]));
+}
+
 const headerValues = fc.constantFrom<string | number | boolean>("red", "1", 1, 1.5, true, "true");
 
 function bindings(
@@ -180,14 +232,10 @@ function bindings(
       weight: 1,
     },
   );
-  const reasons = fc.constantFrom("rejected", "expired", "delivery_limit", "maxlen");
   const wanted = fc.record({
-    "x-match": sometimes(fc.constantFrom("all", "any", "all-with-x", "all-with-x", "any-with-x"), 1),
-    "x-first-death-reason": sometimes(reasons),
-    "x-last-death-reason": sometimes(reasons, 1),
-    "x-last-death-queue": sometimes(fc.constantFrom(...queueNames), 5),
-    "x-first-death-exchange": sometimes(fc.constantFrom("", ...exchangeNames), 5),
-    color: sometimes(headerValues),
+    "x-match": fc.constantFrom("all", "any", undefined, "any-with-x", "all-with-x", "all-with-x", "all-with-x"),
+    ...deathHeaders(queueNames, exchangeNames),
+    color: sometimes(headerValues, 6),
   });
   return fc
     .record({
@@ -239,21 +287,23 @@ function publications(
   exchangeNames: readonly string[],
   keys: fc.Arbitrary<string>,
 ): fc.Arbitrary<Publication> {
+  const deaths = fc.record({
+    queue: fc.constantFrom(...queueNames),
+    reason: fc.constantFrom("rejected", "expired"),
+    exchange: fc.constant(""),
+    count: fc.integer({ min: 1, max: 3 }),
+    "routing-keys": fc.constant(["a"]),
+  });
   const headers = fc
     .record({
+      ...deathHeaders(queueNames, exchangeNames),
       color: sometimes(headerValues, 1),
       CC: sometimes(fc.array(keys, { minLength: 1, maxLength: 2 }), 5),
       BCC: sometimes(fc.array(keys, { minLength: 1, maxLength: 2 }), 5),
       "x-death": sometimes(
-        fc.array(
-          fc.record({
-            queue: fc.constantFrom(...queueNames),
-            reason: fc.constantFrom("rejected", "expired"),
-            exchange: fc.constant(""),
-            count: fc.integer({ min: 1, max: 3 }),
-            "routing-keys": fc.constant(["a"]),
-          }),
-          { minLength: 1, maxLength: 2 },
+        fc.oneof(
+          { arbitrary: fc.array(deaths, { maxLength: 2 }), weight: 4 },
+          { arbitrary: fc.constant("none"), weight: 1 },
         ),
         12,
       ),

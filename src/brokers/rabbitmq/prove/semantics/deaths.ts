@@ -38,10 +38,19 @@ export function recordDeath(
       : { ...known, count: known.count + 1 };
   return {
     deaths: [record, ...earlier.filter((death) => death !== known)],
-    // A message that already carries deaths from its publisher gets no first death of its own.
-    firstDeath: state.deaths.length === 0 ? summary : state.firstDeath,
+    firstDeath: state.deaths.length > 0 || claimsHistory(state, rules) ? state.firstDeath : summary,
     lastDeath: rules.lastDeathHeaders ? summary : null,
   };
+}
+
+/**
+ * True if the publisher sent an `x-death` without a readable record. If a version believes such a header, the message
+ * gets no first death of its own: up to 3.12 with any value, later with a list. Source:
+ * `rabbit_dead_letter:update_x_death_header/2` (3.10.8), `mc_amqpl:headers_to_deaths/2` (3.13.7).
+ */
+function claimsHistory({ headers }: MessageState, rules: VersionRules): boolean {
+  const claimed = headers["x-death"];
+  return rules.readsPublishedDeaths && (rules.lastDeathHeaders ? Array.isArray(claimed) : claimed !== undefined);
 }
 
 /**

@@ -25,17 +25,17 @@ export function publish(
  */
 function messageOf(context: Context, publication: Publication): MessageState {
   const { BCC: blind, "x-death": history, ...visible } = publication.headers ?? noHeaders;
-  const readsHistory = context.rules.readsPublishedDeaths && Array.isArray(history);
+  const deaths = context.rules.readsPublishedDeaths ? parseDeaths(history) : [];
   const blindKeys = keysIn(blind);
   return {
     place: { kind: "lost", cause: "no-route", queue: null, reason: null },
     exchange: publication.exchange,
     routingKeys: [publication.routingKey, ...keysIn(visible["CC"]), ...blindKeys],
     blindKeys,
-    headers: history === undefined || readsHistory ? visible : { ...visible, "x-death": history },
+    headers: history === undefined || deaths.length > 0 ? visible : { ...visible, "x-death": history },
     firstDeath: null,
     lastDeath: null,
-    deaths: readsHistory ? parseDeaths(history) : [],
+    deaths,
     deliveryCount: 0,
     acquiredCount: 0,
     expirationMs: publication.expirationMs ?? null,
