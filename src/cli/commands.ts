@@ -62,17 +62,13 @@ export async function compileCommand(
   );
   if (!proved.ok) return proved.exitCode;
   const { exportFormats, diagnoseExport, defaultNamespace } = brokerOf(proved.target);
-  const { compiled, warnings, system: declaration } = proved;
+  const { compiled, warnings } = proved;
   const write = exportFormats[options.format];
   const diagnostics = diagnoseExport?.(compiled, options.format) ?? [];
   if (hasErrors(diagnostics)) return refuse(file, diagnostics, options);
   warn(file, diagnostics, options);
-  return print(
-    write === undefined
-      ? { ...compiled, input: { declaration, target: proved.target }, warnings }
-      : write(compiled, options.vhost ?? defaultNamespace),
-    options.output,
-  );
+  const whole = { ...compiled, input: { declaration: proved.system, target: proved.target }, warnings };
+  return print(write === undefined ? whole : write(compiled, options.vhost ?? defaultNamespace), options.output);
 }
 
 /** Reports an option that belongs to another broker than the target's. */

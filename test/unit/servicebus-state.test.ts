@@ -51,8 +51,8 @@ describe("a state of azurerm", () => {
       3,
       [
         "terraform state rm 'azurerm_servicebus_subscription.received[0]'",
-        "terraform state rm 'azurerm_servicebus_subscription.billing'",
-        "terraform state rm 'azurerm_servicebus_topic.events'",
+        "terraform state rm azurerm_servicebus_subscription.billing",
+        "terraform state rm azurerm_servicebus_topic.events",
         `terraform state rm 'azurerm_servicebus_queue.work["payments"]'`,
         `terraform state rm 'azurerm_servicebus_queue.work["billing"]'`,
       ],
