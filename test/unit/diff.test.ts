@@ -137,7 +137,7 @@ const otherwise: Readonly<Record<string, readonly [change: (content: Export) => 
   "shop.dead": [({ exchanges }) => retyped(exchanges, "shop.dead"), /^stop the consumers, delete the exchange/],
   "events.orders": [
     ({ exchanges }) => retyped(exchanges, "events.orders"),
-    /^declare the source with the kind that it has/,
+    /^it belongs to somebody else: declare the kind/,
   ],
   "shop.billing": [
     ({ queues }) => retuned(queues, "shop.billing"),
@@ -158,6 +158,14 @@ test.for(Object.entries(otherwise))("%s made otherwise: the fix is the way to ma
   const { diagnostics } = await compared(of[0]);
   const found = diagnostics.find(({ message }) => new RegExp(`^the (queue|exchange) ${name} differs`).test(message));
   expect(found?.help).toMatch(of[1]);
+});
+
+test("an exchange of another owner that a restart deletes can lose messages", async () => {
+  const answer = await compared(({ exchanges }) => {
+    for (const each of exchanges) if (each.name === "events.orders") Object.assign(each, { durable: false });
+  });
+  expect(effectsOf(answer)).toContainEqual(["loss", "exchange", "events.orders"]);
+  expect(answer.diagnostics.find(({ message }) => message.includes("events.orders differs"))?.help).toMatch(/durable/);
 });
 
 test("Markdown says what could not be read", async () => {

@@ -26,16 +26,25 @@ export interface FoundQueue {
 
 export interface FoundExchange extends FoundQueue {
   readonly kind: string;
+  /** True if it is not durable: a restart of the broker deletes it, with all bindings of its queues. */
+  readonly goesAtRestart?: boolean;
 }
 
 export type FoundBinding = Omit<BindingResource, "arguments"> & { readonly arguments: Values };
+
+/** The fix for an exchange of another owner. A restart deletes a transient one, and its owner makes no bindings of ours. */
+export const foreignHelp =
+  "it belongs to somebody else: declare the kind that it has, and ask its owner for a durable exchange";
+
+/** The setting of a resource that an event deletes. */
+export const deletedBy = "deleted by";
 
 /** One difference between a compiled topology and the resources on a broker. */
 export type Difference = DifferentResource | DifferentBinding;
 
 export interface DifferentResource {
   readonly change: "missing" | "different";
-  /** `foreign`: the exchange of another owner, compared by its kind alone. */
+  /** `foreign`: the exchange of another owner, compared by its kind, and whether a restart deletes it. */
   readonly kind: "queue" | "exchange" | "foreign" | "queue-policy" | "exchange-policy";
   readonly name: string;
   /** Empty if it is missing. */
@@ -73,7 +82,10 @@ export function differencesIn(topology: Topology, found: FoundResources, isWhole
     ({ name, kind, pluginType, arguments: wanted, owner }): readonly Difference[] => {
       const there = found.exchanges.get(name);
       if (there === undefined) return [{ change: "missing", kind: "exchange", name, settings: [] }];
-      if (owner === "other") return different("foreign", name, { type: pluginType ?? kind }, { type: there.kind });
+      if (owner === "other") {
+        const goes = there.goesAtRestart === true ? { [deletedBy]: "a restart" } : {};
+        return different("foreign", name, { type: pluginType ?? kind }, { type: there.kind, ...goes });
+      }
       return [
         ...different("exchange", name, { type: kind, ...wanted }, { type: there.kind, ...there.arguments }),
         ...inForce("exchange", name, ofExchange(there.policy)),

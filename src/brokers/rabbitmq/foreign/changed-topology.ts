@@ -1,7 +1,7 @@
 import { overlay } from "../../../contract/overlay.ts";
 import { nameOf } from "../compile/after-deployment.ts";
 import type { Difference, DifferentResource, FoundBinding } from "../compile/differences.ts";
-import { bindingKey, namesIn, policyKey } from "../compile/differences.ts";
+import { bindingKey, deletedBy, namesIn, policyKey } from "../compile/differences.ts";
 import { exactPattern, prefixOf, sharedRole } from "../compile/names.ts";
 import type {
   BindingResource,
@@ -12,9 +12,6 @@ import type {
 } from "../compile/topology.ts";
 import type { BrokerTopology, SemanticsVersion } from "../prove/semantics.ts";
 import { definitionInForce, exchangePolicyInForce, indexPolicies, versionRules } from "../prove/semantics.ts";
-
-/** The key of an event that deletes a resource with its messages, among the settings of a difference. */
-export const deletedBy = "deleted by";
 
 const permanent = { durable: true, autoDelete: false } as const;
 

@@ -6,7 +6,7 @@ import { type RabbitmqTarget, formatTarget } from "../compile/capabilities.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
 import type { Difference, DifferentResource, FoundBinding, FoundResources } from "../compile/differences.ts";
 import { afterDeployment, nameOf } from "../compile/after-deployment.ts";
-import { bindingKey, bindingText, differencesIn, namesIn } from "../compile/differences.ts";
+import { bindingKey, bindingText, deletedBy, differencesIn, namesIn } from "../compile/differences.ts";
 import { type Topology, asInForce } from "../compile/topology.ts";
 import { flawOf, unseenFlawsOf } from "../prove/flaws.ts";
 import { subjectsOf } from "../prove/model.ts";
@@ -29,7 +29,7 @@ import {
   semanticsVersionOf,
   versionRules,
 } from "../prove/semantics.ts";
-import { changedBy, deletedBy, withUndeclared } from "./changed-topology.ts";
+import { changedBy, withUndeclared } from "./changed-topology.ts";
 import { keyWithout, leftWays, sameWays } from "./left-ways.ts";
 import { repairOf } from "./repair.ts";
 import { type Deployment, type VirtualHost, targetOf } from "./deployment.ts";
@@ -189,7 +189,8 @@ function viewOf({ queues, exchanges, bindings, policies }: BrokerTopology, versi
   const foundExchanges = exchanges.map(({ name, kind, pluginType, arguments: own, goesWith }) => {
     const given = { ...own, ...lifetimeOf(goesWith) };
     const policy = exchangePolicyInForce(index, name)?.definition ?? {};
-    return [name, { kind: pluginType ?? kind, arguments: given, policy }] as const;
+    const goesAtRestart = goesWith?.includes("restart") === true;
+    return [name, { kind: pluginType ?? kind, arguments: given, policy, goesAtRestart }] as const;
   });
   return { queues: new Map(foundQueues), exchanges: new Map(foundExchanges), bindings };
 }

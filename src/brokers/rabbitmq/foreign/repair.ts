@@ -1,4 +1,4 @@
-import type { Difference } from "../compile/differences.ts";
+import { type Difference, foreignHelp } from "../compile/differences.ts";
 import type { Topology } from "../compile/topology.ts";
 
 const again = "deploy with `pulumi up --refresh`";
@@ -26,8 +26,7 @@ export function repairOf(
     const role = queues.find((queue) => queue.name === name)?.role;
     return { repair: ofQueues[role === "work" || role === "dead" ? role : "waiting"] };
   }
-  if (kind === "foreign")
-    return { repair: "declare the source with the kind that it has: it belongs to somebody else" };
+  if (kind === "foreign") return { repair: foreignHelp };
   if (kind !== "exchange") return {};
   const isSource = exchanges.some((each) => each.name === name && each.role === "source");
   const users = isSource ? "publishers" : "consumers";

@@ -3,12 +3,13 @@ import * as rabbitmq from "@pulumi/rabbitmq";
 
 import { diagnosed } from "../../../diagnostics/diagnostic.ts";
 import { refusal } from "../../../deploy/accept.ts";
+import { different, foreignHelp } from "../compile/differences.ts";
 import type { ExchangeResource } from "../compile/topology.ts";
 import type { RabbitmqPlacement } from "./resources.ts";
 
 /**
- * The name of an exchange that somebody else made. It refuses the deployment if the exchange is missing or has another
- * kind. A preview refuses only another kind: without a known provider it gets the same empty answer as for a missing
+ * The name of an exchange that somebody else made. It refuses the deployment if the exchange is missing, has another
+ * kind or is not durable. A preview does not refuse a missing one: without a known provider it gets the same empty answer as for a missing
  * exchange. It asks at once, so the exchange cannot be made by the same program. Source: provider 3.3.8,
  * `dataSourcesReadExchange`, `checkDeleted`.
  */
@@ -31,15 +32,19 @@ export function assumed(
       );
     }
     // A program under mocks gets no settings.
-    const type = found.settings?.[0]?.type ?? kind;
-    if (type === kind) return name;
+    const { type = kind, durable = true } = found.settings?.[0] ?? {};
+    const [problem] = different("foreign", name, { type: kind, durable: true }, { type, durable });
+    if (problem === undefined) return name;
     throw refusal(
       component,
       diagnosed("RD808", {
         path: name,
-        message: `its kind differs from the compiled one, for ${name}`,
-        notes: [`type: compiled is ${JSON.stringify(kind)}, deployed is ${JSON.stringify(type)}`],
-        help: "declare the source with the kind that it has: it belongs to somebody else",
+        message: `its kind or its durability differs from the compiled one, for ${name}`,
+        notes: problem.settings.map(
+          ({ key, declared, deployed }) =>
+            `${key}: compiled is ${JSON.stringify(declared)}, deployed is ${JSON.stringify(deployed)}`,
+        ),
+        help: foreignHelp,
       }),
     );
   });

@@ -1,6 +1,12 @@
 import { docsPage } from "../../../../diagnostics/docs-site.ts";
 import { type Diagnostic, diagnostic } from "../../../../diagnostics/diagnostic.ts";
-import { type Difference, type DifferentResource, bindingText, isInner } from "../../compile/differences.ts";
+import {
+  type Difference,
+  type DifferentResource,
+  bindingText,
+  foreignHelp,
+  isInner,
+} from "../../compile/differences.ts";
 import type { Topology } from "../../compile/topology.ts";
 
 const policy = {
@@ -18,10 +24,7 @@ const places = {
     what: "its arguments",
     help: `declare the source as it is deployed: an exchange cannot be changed (${docsPage("changing")})`,
   },
-  foreign: {
-    what: "its kind",
-    help: "declare the source with the kind that it has: it belongs to somebody else",
-  },
+  foreign: { what: "its kind or its durability", help: foreignHelp },
   "queue-policy": policy,
   "exchange-policy": policy,
 } as const;

@@ -48,6 +48,7 @@ export async function readSettings(
       exchanges.set(name, {
         kind: String(exchange["type"]),
         arguments: valuesIn(exchange["arguments"]),
+        goesAtRestart: exchange["durable"] === false,
         // Of an exchange, every version shows only the policy's name. Its values need one tag more.
         policy: led.has(name) ? await policyOf(exchange, vhost, get).catch(() => null) : {},
       });
