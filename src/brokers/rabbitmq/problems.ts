@@ -215,7 +215,7 @@ export const rabbitmqProblems = {
   // RD84x: dead letters that a look endangers.
   RD841: error(
     "Looking would use up the letters",
-    "RabbitMQ has no look without a delivery, and each look counts towards the delivery limit of a quorum queue. A letter above the limit is dropped, because a dead queue has no dead-letter exchange. So Redeliver looks only if no limit is in force: x-delivery-limit -1 from 4.0, none up to 3.13, or the policy that Redeliver sets, whose limit no message reaches. If it cannot learn the limit from the management API, it does not look. On SQS a look is a receive, and a dead queue with a RedrivePolicy of its own would move its letters after some of them.",
+    "RabbitMQ has no look without a delivery, and each look counts towards the delivery limit of a quorum queue. A letter above the limit is dropped, because a dead queue has no dead-letter exchange. So Redeliver looks only if no message can reach a limit: x-delivery-limit is -1 from 4.0, or Redeliver's policy has the greatest one. If it cannot learn the limit from the management API, it does not look. On SQS a look is a receive, and a dead queue with a RedrivePolicy of its own would move its letters after some of them.",
     `${docs}/quorum-queues#poison-message-handling`,
   ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;
