@@ -17,7 +17,7 @@ const equivalent: readonly Equivalent[] = [
     because: "a second binding with a wildcard matches the key",
   },
   {
-    name: /^((a time to live of a second|drop-head|no limit of its own) on shop\.undeliverable|shop\.undeliverable as a .*|without the (alternate of shop\.again|(binding|exchange) shop\.undeliverable.*))$/,
+    name: /^((a time to live of a second|drop-head|no limit of its own|a delivery limit of -1|one delivery less) on shop\.undeliverable|shop\.undeliverable as a .*|without the (alternate of shop\.again|(binding|exchange) shop\.undeliverable.*))$/,
     because: "no message goes there while every consumer of the declaration is deployed",
   },
   {
@@ -39,6 +39,11 @@ const equivalent: readonly Equivalent[] = [
   {
     name: /^drop-head on shop\.billing\.dead$/,
     because: "a queue without a limit is never full, and the dead queue dead-letters nothing",
+  },
+  {
+    name: /^one delivery more on shop\.(billing\.dead|undeliverable|wait\.\d+ms)$/,
+    in: ["3.10 waits"],
+    because: "their limit is the greatest one, and no message reaches it",
   },
   {
     name: /^a permanent failure that is rejected$/,
