@@ -35,7 +35,7 @@ const order = { body: "an order", subject: "order.placed" };
 const laterMs = 3_600_000;
 type Received = ServiceBusReceivedMessage;
 
-test("--next follows the steps of a migration, with messages in every place", { timeout: 400_000 }, async () => {
+test("--next follows the steps of a migration, with messages in every place", { timeout: 900_000 }, async () => {
   const lab = await startLab(onTestFinished);
   const deployed = system({ billing, keyed, mail });
   const deploy = async (declared: object, target: ServicebusTargetInput): Promise<void> => {

@@ -33,7 +33,7 @@ const cases = withTopics.flatMap((emulator) =>
 );
 const title = "on $name --next follows the steps of a migration, with the order $order";
 
-test.each(cases)(title, { timeout: 400_000 }, async ({ emulator, order }) => {
+test.each(cases)(title, { timeout: 900_000 }, async ({ emulator, order }) => {
   const isKeyed = order === "per-key";
   const suffix = isKeyed ? ".fifo" : "";
   const inGroup = { MessageGroupId: "A", MessageDeduplicationId: "1" };
