@@ -82,6 +82,7 @@ export interface Management {
   putPermissions(vhost: string, user: string): Promise<void>;
   /** Without a vhost, the definitions are those of a whole broker and name their vhosts themselves. */
   importDefinitions(definitions: JsonObject, vhost?: string): Promise<void>;
+  /** The lists are in one order. The broker gives them in any. */
   exportDefinitions(vhost: string): Promise<JsonObject>;
   declareExchange(vhost: string, name: string, exchange: JsonObject): Promise<void>;
   declareQueue(vhost: string, name: string, queue: JsonObject): Promise<void>;
@@ -117,7 +118,12 @@ export function createManagement(managementUrl: string): Management {
     importDefinitions: async (definitions, vhost) => {
       for (const part of partsOf(definitions)) await post(pathOf("definitions", ...optional(vhost)), part);
     },
-    exportDefinitions: async (vhost) => get(pathOf("definitions", vhost)),
+    exportDefinitions: async (vhost) => {
+      const found = await get<JsonObject>(pathOf("definitions", vhost));
+      const inOrder = (value: unknown): unknown =>
+        Array.isArray(value) ? value.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : value;
+      return Object.fromEntries(Object.entries(found).map(([key, value]) => [key, inOrder(value)]));
+    },
     declareExchange: async (vhost, name, exchange) => put(pathOf("exchanges", vhost, name), exchange),
     declareQueue: async (vhost, name, queue) => put(pathOf("queues", vhost, name), queue),
     bind: async (vhost, binding) => {
