@@ -26,6 +26,7 @@ async function open(broker: Broker, finished: Finished): Promise<PageStage> {
       "RABBITMQ_PASSWORD=…": `RABBITMQ_PASSWORD=${password}`,
       "https://rabbit.example:15671": management.origin,
       "my-dead-queue": String(deadQueue),
+      "my-queue": String(workQueue),
     },
     environment: {},
     publish: async (bodies, expiring = false) => {

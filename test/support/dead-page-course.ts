@@ -181,7 +181,7 @@ const watchAndPause: Section = {
 
 const sections: Readonly<Record<string, Section>> = {
   [alarm]: fromTheAlarm,
-  "The dead queue": { steps: { groups: seesAll } },
+  "The dead queue": { steps: { groups: seesAll, redrive: says((_, { dead }) => ` --confirm ${dead} `) } },
   "The export": {
     before: async (course) => letDie(course, "no invoice"),
     steps: { export: moves({}, "backup.ndjson") },
