@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
-import type { RedriveEnd } from "../../src/dead-letters/index.ts";
+import { type RedriveEnd, openJournal } from "../../src/dead-letters/index.ts";
 import { type Child, ownJournal, seeded, start, statusOf } from "../support/dead-journal.ts";
 import { deadQueue, fill, idsOf, stage, workQueue } from "../support/dead-stage.ts";
 import { until } from "../support/deployed-system.ts";
@@ -61,6 +61,24 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
       expect(result.mayBeDoubled).toBeLessThanOrEqual(kills * windowLetters);
     },
   );
+
+  test("that is killed before the acknowledgement of letters that it has counted sends these, too", async () => {
+    const system = await stage(broker);
+    const all = await fill(system, deadQueue, 40);
+    const child = start(byQueue(system, "redrive", "--confirm", "40", "--rate", "10", "--wait", "0s"));
+    const id = String(await child.id());
+    await until(60_000, async () => (await system.count(workQueue)) > 3);
+    await child.kill();
+    const journal = await openJournal(process.env["REDELIVER_JOURNAL"]);
+    // The kill fell between the confirms of all copies and the acknowledgements of their letters.
+    await journal.change(id, { sent: 40 }, "this test", "counts them");
+    await journal.close();
+    const resumed = await answerOf<RedriveEnd>(runCommand(["dead", "resume", id, ...at(system)]));
+    expect(resumed).toMatchObject({ code: 0, state: "done", sent: 40 });
+    const sent = idsOf(await system.drain(workQueue));
+    expect([new Set(sent), await system.count(deadQueue)]).toEqual([new Set(all), 0]);
+    expect(resumed.mayBeDoubled).toBeGreaterThanOrEqual(30);
+  });
 
   test("ends when another process pauses or cancels it, and has no second one beside it", async () => {
     const system = await stage(broker);
