@@ -12,6 +12,13 @@ export interface Target {
   version: string;
   /** The strategy of all consumers. Without it Redeliver chooses one for each. */
   strategy?: string;
+  /** By consumer: a strategy of its own. */
+  strategies?: Record<string, string>;
+  /** The older version that the system was first deployed for, such as `3.13`. */
+  since?: string;
+  /** The policies on the broker that others own: a list of `name`, `kind`, `pattern`, `applyTo`, `priority` and `definition`. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- Their definitions have numbers and texts; Redeliver checks them.
+  policies?: any;
 }
 
 export interface RetryTopologyArgs {

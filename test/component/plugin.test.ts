@@ -38,7 +38,14 @@ test("Pulumi infers the schema of the plugin, and the program in YAML fits it", 
       properties: { workQueues: { type: "object", additionalProperties: { type: "string" } } },
     },
   });
-  expect(types["redeliver:index:Target"]).toMatchObject({ required: ["broker", "version"] });
+  expect(types["redeliver:index:Target"]).toMatchObject({
+    required: ["broker", "version"],
+    properties: {
+      strategies: { type: "object", additionalProperties: { type: "string", plain: true } },
+      since: { type: "string", plain: true },
+      policies: { $ref: "pulumi.json#/Any" },
+    },
+  });
   const { inputProperties } = resources["redeliver:index:RetryTopology"] ?? { inputProperties: {} };
   expect(Object.keys(inputProperties)).toEqual(expect.arrayContaining(Object.keys(shop.properties)));
 });
@@ -54,4 +61,13 @@ test("the plugin registers the component of the library", async () => {
   expect(component).toMatchObject({ type: "redeliver:index:RetryTopology", inputs: { target: { version: "4.3" } } });
   const queues = resourcesOf(run, "Queue");
   expect(queues.map(({ parent }) => parent)).toEqual(queues.map(() => component?.urn));
+});
+
+test("the plugin's target has the policies of others, and the component proves with them", async () => {
+  const policies = [
+    { name: "cap", kind: "operator", pattern: "^shop", applyTo: "queues", definition: { "max-length": 10 } },
+  ];
+  const target = { ...shop.properties.target, policies };
+  const run = await runProgram(() => ({ shop: new RetryTopology("shop", { ...shop.properties, target }).urn }));
+  expect(String(run.error)).toContain("RD242");
 });
