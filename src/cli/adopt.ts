@@ -127,7 +127,7 @@ async function write(
   warnings: Adopted["findings"],
   forget: readonly string[] | null,
 ): Promise<number> {
-  const { draft, unsaid, refused, judged, findings, imports, terraformType, added } = adopted;
+  const { draft, unsaid, refused, judged, findings, imports, terraformType, added, fixed } = adopted;
   const yaml = writeYaml(draft, unsaid);
   const taken = isForTerraform(importFile ?? "")
     ? { import: importBlocksOf(imports.entries, terraformType) }
@@ -157,7 +157,10 @@ async function write(
       refused,
       same,
       added,
-      left: imports.left,
+      left: imports.left.map((each) => {
+        const { effect, reason, consumers, trace } = fixed.get(each.place) ?? {};
+        return { ...each, effect, reason, consumers, trace };
+      }),
       moves: imports.moves,
       forget: forget ?? [],
       differences,

@@ -22,6 +22,8 @@ export interface Adopted {
   /** The errors that the audit finds today. */
   readonly findings: readonly Diagnostic[];
   readonly imports: Imports;
+  /** The differences of resources that no deployment changes, by the `place` of an import that is left out. */
+  readonly fixed: ReadonlyMap<string, JudgedDifference>;
   /** The type in Terraform for a type of Pulumi; null for a resource that takes nothing over. */
   readonly terraformType: (token: string) => string | null;
   /** A sentence without its end: the effect of a deployment on the differences. */
@@ -110,7 +112,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
     ...worse.map(({ path, message, notes }) => losingOver(path, message, notes)),
     ...lossy.map(({ queue }) => losingOver(queue, `${queue} has no way on for a rejected message`, [])),
   ];
-  // A deployment makes missing resources. Those that it never changes are among the imports, and the audit judges them.
+  // A deployment makes missing resources, and never changes others.
   const kept = new Set(["system", ...adopter.fixed]);
   const differences = drift === null ? null : judgeDrift(drift.value);
   return accepted(
@@ -123,6 +125,11 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
       added: differences?.filter(({ change }) => change === "missing").length ?? 0,
       findings,
       effect: adopter.effect,
+      fixed: new Map(
+        (differences ?? [])
+          .filter(({ change, kind }) => change === "different" && adopter.fixed.includes(kind))
+          .map((each) => [`${each.kind} ${each.name}`, each]),
+      ),
       terraformType: adopter.terraformType,
       imports: adopter.importsOf(deployment, proved.compiled, draft.system.name, url),
     },

@@ -2,10 +2,11 @@ import { docsPage } from "../diagnostics/docs-site.ts";
 import type { Paint } from "../diagnostics/paint.ts";
 import { valueAt } from "../diagnostics/schema-issues.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
+import { nameSome } from "../foreign/finding.ts";
 import { visible } from "../diagnostics/visible.ts";
 import type { LettersOut, Move } from "../adopt/found.ts";
 import type { Adopted } from "../migrate/adopt.ts";
-import type { DriftWords } from "../migrate/judge-drift.ts";
+import { type DriftWords, type JudgedDifference, effectWords } from "../migrate/judge-drift.ts";
 import { renderDriftText } from "./drift.ts";
 
 /** An inferred declaration, and the topology that it was inferred from. */
@@ -29,7 +30,7 @@ export function renderAdoption(
   hasUnsaid: boolean,
   forget: readonly string[] | null,
 ): string {
-  const { proved, findings, judged, imports, added } = adopted;
+  const { proved, findings, judged, imports, added, fixed } = adopted;
   const losses = adopted.unsaid.filter(({ isLoss }) => isLoss);
   const unsaid = hasUnsaid ? adopted.unsaid.filter(({ isLoss }) => !isLoss) : [];
   const { compiled } = proved;
@@ -55,7 +56,7 @@ export function renderAdoption(
     ...(cannotChange.length === 0
       ? []
       : [
-          `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ""}:\n${listed(cannotChange)}`,
+          `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ""}:\n${cannotChange.map((each) => listed([each]) + effectOf(fixed.get(each.place))).join("")}`,
         ]),
     ...imports.moves.map((move) => renderMove(move, adopted, forget !== null)),
     `there     ${there} resources, ${there === 0 ? "so nothing needs an import" : "which an import can take over"}\nnew       ${imports.moves.length === 0 ? "" : "at least "}${added} resources, which a deployment makes\n`,
@@ -65,6 +66,16 @@ export function renderAdoption(
           `The state that you read owns these resources as well. After the import run these commands. Then remove the code of these resources, and of no others. In another order a deployment deletes them, with their messages:\n${forget.map((each) => `  ${visible(each)}\n`).join("")}`,
         ]),
   ].join("\n");
+}
+
+/** The effect of a difference that no deployment takes away, with the path of a message that shows it. */
+function effectOf(difference: JudgedDifference | undefined): string {
+  if (difference === undefined) return "";
+  const { effect, reason, consumers, trace } = difference;
+  const why = reason === "" ? "" : `: ${consumers.length === 0 ? "" : `${nameSome(consumers)}: `}${reason}`;
+  return [`${effectWords[effect]}${why}`, ...trace.map((step, at) => `${at + 1}. ${step}`)]
+    .map((line) => `    ${visible(line)}\n`)
+    .join("");
 }
 
 /**

@@ -133,6 +133,34 @@ test.for([
   expect([existsSync(at("x")), existsSync(at("y"))]).toEqual([false, false]);
 });
 
+test("arguments that cannot change get their effect, and a dead queue that deletes letters its loss", () => {
+  const file = at("limited.json");
+  const dead = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "work.dead" };
+  const limits = { "x-queue-type": "quorum", "x-message-ttl": 86_400_000, "x-max-length": 1_000 };
+  const queues = [queue("work", { "x-queue-type": "quorum", ...dead }), queue("work.dead", limits)];
+  writeFileSync(file, JSON.stringify({ rabbit_version: "4.3.6", vhosts, queues }));
+  const { code, text } = adopt("--definitions", file);
+  expect(code).toBe(0);
+  expect(text).toContain("These lose messages today:\n  work.dead: message-ttl is 86400000: the broker deletes older");
+  expect(text).toContain("  work.dead: max-length is 1000: a full queue drops letters today");
+  expect(text).toMatch(
+    / {2}queue work\.dead: .*\n {4}messages can be lost by it: work: a message is lost: .*\n {4}1\. published: /,
+  );
+  const { left } = JSON.parse(adopt("--definitions", file, "--json").text) as { left: readonly object[] };
+  const effect = {
+    effect: "loss",
+    consumers: ["work"],
+    trace: expect.arrayContaining([expect.any(String)]) as unknown,
+  };
+  expect(left).toContainEqual(expect.objectContaining({ place: "queue work.dead", ...effect }));
+  // A full queue that refuses letters loses none in itself.
+  writeFileSync(
+    file,
+    readFileSync(file, "utf8").replace('"x-max-length"', '"x-overflow":"reject-publish","x-max-length"'),
+  );
+  expect(adopt("--definitions", file).text).not.toContain("a full queue drops letters");
+});
+
 test("a queue that no declaration can name is left out with the reason, and the exit code says so", () => {
   const queues = [queue("orders", { "x-queue-type": "quorum" }), queue("a/b", { "x-queue-type": "quorum" })];
   writeFileSync(at("odd.json"), JSON.stringify({ vhosts, exchanges: [], bindings: [], queues }));

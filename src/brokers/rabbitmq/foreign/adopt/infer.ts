@@ -14,7 +14,7 @@ import { type Looking, lookAt } from "./looking.ts";
 import { isPartOf, ownSystemOf } from "./own-system.ts";
 import { type Schedule, scheduleOf } from "./schedule.ts";
 import { sourcesInto } from "./sources-into.ts";
-import { inferredArguments, lengthLimitsOf, unsaidOf } from "./unsaid.ts";
+import { inferredArguments, lengthLimitsOf, unsaidOf, unsaidOfDead } from "./unsaid.ts";
 
 const [singleActiveConsumer, queueLeaderLocator, quorumInitialGroupSize] = inferredArguments;
 
@@ -52,6 +52,7 @@ export function inferSystem(
   const [name = null] = systems.keys();
   const strategies = [...new Set(work.map((each) => ownSystemOf(topology, each)?.strategy ?? null))];
   const inferred = work.map((each) => consumerOf(looking, each, name));
+  const deadQueues = [...new Set(inferred.flatMap(({ consumer }) => consumer.dead?.value ?? []))];
   const others = only.length > 0 ? [] : settings.filter((each) => !work.includes(each) && !isPart(each));
   return accepted({
     name,
@@ -59,7 +60,11 @@ export function inferSystem(
     consumers: inferred.map(({ consumer }) => consumer),
     queues: topology.queues.map(({ name: queue }) => queue),
     unusedSources: name === null ? [] : unusedSources(topology, name),
-    unsaid: [...inferred.flatMap(({ unsaid }) => unsaid), ...others.flatMap((each) => leftOut(looking, each))],
+    unsaid: [
+      ...inferred.flatMap(({ unsaid }) => unsaid),
+      ...deadQueues.flatMap((dead) => unsaidOfDead(looking, dead)),
+      ...others.flatMap((each) => leftOut(looking, each)),
+    ],
   });
 }
 

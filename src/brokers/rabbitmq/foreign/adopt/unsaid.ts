@@ -18,6 +18,14 @@ const reasons: Readonly<Record<string, string>> = {
   "quorum-initial-group-size": "the broker chooses the number of members",
 };
 
+/** The same for a dead queue. */
+const deadReasons: typeof reasons = {
+  "message-ttl": "the broker deletes older letters today, and a compiled dead queue keeps them until they are removed",
+  "max-length": "a full queue drops letters today, and a compiled dead queue has no limit",
+  "max-length-bytes": "a full queue drops letters today, and a compiled dead queue has no limit",
+  expires: "the broker deletes the unused queue with its letters today, and a compiled queue stays without use",
+};
+
 const lengthKeys: readonly string[] = ["max-length", "max-length-bytes"];
 
 /** Arguments that a declaration has properties for. */
@@ -79,9 +87,21 @@ export function unsaidOf(
   ];
 }
 
-function valuesAmong({ valuesOf }: Looking, queue: string, keys: readonly string[]): readonly Unsaid[] {
+/** The limits by which a dead queue loses letters today. */
+export function unsaidOfDead(looking: Looking, dead: string): readonly Unsaid[] {
+  const refuses = looking.valuesOf(dead)["overflow"] === "reject-publish";
+  const keys = Object.keys(deadReasons).filter((key) => !(refuses && lengthKeys.includes(key)));
+  return valuesAmong(looking, dead, keys, deadReasons).map((each) => ({ ...each, isLoss: true as const }));
+}
+
+function valuesAmong(
+  { valuesOf }: Looking,
+  queue: string,
+  keys: readonly string[],
+  because = reasons,
+): readonly Unsaid[] {
   const given = valuesOf(queue);
   return keys
     .filter((key) => given[key] !== undefined)
-    .map((key) => ({ place: queue, fact: `${key} is ${JSON.stringify(given[key])}: ${reasons[key]}` }));
+    .map((key) => ({ place: queue, fact: `${key} is ${JSON.stringify(given[key])}: ${because[key]}` }));
 }
