@@ -47,11 +47,11 @@ const edits: Readonly<Record<string, Edit>> = {
   "a consumer more": { next: { ...shop, consumers: { billing, mail } } },
   retention: { next: { ...shop, consumers: { billing: { ...billing, deadLetter: { retain: "7d" } } } } },
   "a source more": { next: twoSources, says: /^shop\.billing gets "#" from shop\.refunds, which is not declared/ },
-  "a source less": { old: twoSources, loses: true, says: /^a message is lost: no-route$/ },
+  "a source less": { old: twoSources, loses: true, says: /^a message is lost: the exchange has no route for it$/ },
   "another key": {
     next: otherKey,
     loses: true,
-    says: /^a message is lost: no-route$|^shop\.billing gets "order\.paid"/,
+    says: /^a message is lost: the exchange has no route for it$|^shop\.billing gets "order\.paid"/,
   },
   "names of queues": { next: { ...shop, names: { queue: "q-{consumer}" } } },
   "the dead queue keeps its name": {

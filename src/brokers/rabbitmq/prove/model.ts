@@ -9,6 +9,7 @@ import { crashesBetween, endingsOf, operationsAfter } from "../../../contract/in
 import { describeState } from "./describe-state.ts";
 import { exampleHeadersOf, examplesOf } from "../compile/names.ts";
 import type { BrokerEvent, MessageState, Semantics } from "./semantics.ts";
+import type { LossCause, RetentionCause } from "./semantics/message-state.ts";
 import { brokerTopologyOf, semanticsOf, semanticsVersionOf } from "./semantics.ts";
 import { flawOf, flawsOf } from "./flaws.ts";
 import { foreignPolicyFlaws } from "./foreign-policies.ts";
@@ -135,6 +136,17 @@ function publicationsFrom(source: Contract["sources"][number]) {
   );
 }
 
+const lossWords: Readonly<Record<LossCause | RetentionCause, string>> = {
+  "no-dead-letter-exchange": "the queue that it dies in has no dead-letter exchange",
+  "missing-exchange": "the exchange does not exist",
+  "no-route": "the exchange has no route for it",
+  cycle: "it comes back to a queue that it has died in",
+  "target-full": "the next queue may be full, and does not take it then",
+  "queue-expired": "the broker deletes the unused queue with it",
+  "queue-deleted": "the broker deletes the queue with it",
+  unconfirmed: "no queue confirms it",
+};
+
 function situationOf(
   { contract, workQueue, deadQueue, deadQueueFlaw, owners }: Context,
   state: MessageState,
@@ -144,12 +156,12 @@ function situationOf(
     case "acked":
       return { kind: "done" };
     case "lost":
-      return { kind: "lost", why: place.cause };
+      return { kind: "lost", why: lossWords[place.cause] };
     case "refused":
       return { kind: "lost", why: `${place.queue} refuses it` };
     case "queue": {
       if (place.status === "retained")
-        return { kind: "lost", why: `kept inside ${place.queue} for ever: ${place.cause}` };
+        return { kind: "lost", why: `kept inside ${place.queue} for ever: ${lossWords[place.cause]}` };
       if (place.queue === workQueue) {
         const attempt = attemptIn(contract, state);
         if (place.status === "delayed") return { kind: "waiting" };
