@@ -25,7 +25,8 @@ const purposes: Readonly<Record<Purpose, ReadonlySet<string>>> = {
 /** @returns null if the name shows neither: nearly always a queue with a consumer */
 export function purposeOf(queue: string): Purpose | null {
   const words = wordsOf(queue);
-  if (words.at(-1) === "queue" || words.at(-1) === "q") words.pop();
+  // Words that say nothing about a purpose, such as a number behind its name.
+  while (/^(queue|q|messages?|letters?|\d+)$/.test(words.at(-1) ?? "")) words.pop();
   // Some names have two words: dead-letter and parking-lot.
   const last = [words.at(-1) ?? "", words.slice(-2).join("")];
   const names = Object.keys(purposes) as Purpose[];
@@ -35,7 +36,7 @@ export function purposeOf(queue: string): Purpose | null {
 
 function wordsOf(name: string): string[] {
   return name
-    .replaceAll(/(?<=[a-z])(?=[A-Z])/g, "-")
+    .replaceAll(/(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d+(?![A-Za-z\d]))/g, "-")
     .toLowerCase()
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== "");

@@ -73,7 +73,15 @@ test("an import has each entity that is there, but those that Azure cannot chang
 test.for([
   [
     "a tier by another name",
-    ["queues", "orders-later", { defaultMessageTimeToLive: "PT30S", forwardDeadLetteredMessagesTo: "orders" }],
+    [
+      "queues",
+      "orders-later",
+      {
+        defaultMessageTimeToLive: "PT30S",
+        deadLetteringOnMessageExpiration: true,
+        forwardDeadLetteredMessagesTo: "orders",
+      },
+    ],
     /each of orders-later is used once is a guess/,
   ],
   [
@@ -85,6 +93,46 @@ test.for([
 ] as const)("%s is told", ([, entity, fact]) => {
   const entities = [["queues", "letters"], ["queues", "orders"], entity] as readonly ArmEntity[];
   expect(factsOf(adopt(armTemplate(entities.toReversed())))).toContainEqual(expect.stringMatching(fact));
+});
+
+describe("a work queue with a time to live and forwarded dead letters is no tier", () => {
+  const both = { defaultMessageTimeToLive: "P14D", deadLetteringOnMessageExpiration: true };
+  test.for<readonly [string, readonly ArmEntity[]]>([
+    ["to a queue for failures", [["queues", "work", { ...both, forwardDeadLetteredMessagesTo: "failed-messages" }]]],
+    [
+      "that drops expired messages",
+      [
+        [
+          "queues",
+          "work",
+          { ...both, deadLetteringOnMessageExpiration: false, forwardDeadLetteredMessagesTo: "collected" },
+        ],
+      ],
+    ],
+    [
+      "that a topic feeds",
+      [
+        ["queues", "work", { ...both, forwardDeadLetteredMessagesTo: "collected" }],
+        ["topics", "events"],
+        ["subscriptions", "events/work", { forwardTo: "work" }],
+        ["rules", "events/work/$Default"],
+      ],
+    ],
+  ])("%s", ([, entities]) => {
+    const ends = ["failed-messages", "collected"]
+      .filter((name) => JSON.stringify(entities).includes(name))
+      .map((name): ArmEntity => ["queues", name]);
+    const adopted = adopt(armTemplate([...ends, ...entities]));
+    expect(Object.keys(adopted.draft.system.consumers)).toEqual(["work"]);
+    expect(factsOf(adopted)).toContainEqual(expect.stringMatching(/^work: its dead letters are forwarded to /));
+  });
+});
+
+test("the longest of several locks is the target's, so that no lock ends earlier than today", () => {
+  const locks = ["PT30S", "PT2M", "PT1M"].map((lockDuration, index): ArmEntity => {
+    return ["queues", `work-${index}`, { lockDuration }];
+  });
+  expect(adopt(armTemplate(locks)).draft.options).toEqual({ lock: "2m" });
 });
 
 test("two consumers that would have one name are not joined", () => {

@@ -29,7 +29,9 @@ export function inferSystem(
   _target: ServicebusTarget,
   only: readonly string[],
 ): Checked<FoundSystem> {
-  const entities = entitiesIn(namespaces[0]?.resources ?? []).flatMap(readEntity);
+  const read = entitiesIn(namespaces[0]?.resources ?? []).flatMap(readEntity);
+  const fed = new Set(read.map(({ forwardTo }) => forwardTo));
+  const entities = read.map((each) => ({ ...each, isTier: isTier(each, fed) }));
   const isChosen = ({ path }: ReadEntity): boolean => only.length === 0 || only.includes(path);
   const missing = only.filter((path) => entities.every((each) => each.path !== path));
   const chosen = entities.filter((each) => isChosen(each) && (only.length > 0 || isReceivedFrom(each, entities)));
@@ -47,6 +49,7 @@ export function inferSystem(
   const inferred = work.map((each) => consumerOf(each, keyOf(each, name), entities, { system: name, isWhole }));
   const isShared = name !== null && work.every((each) => each.forwardDeadLetteredTo === sharedDeadQueueName(name));
   const locks = allOf(work, "lockDurationMs");
+  const longestLockMs = Math.max(...locks);
   const windows = allOf(
     work.filter(({ kind }) => kind === "queue"),
     "duplicateDetectionMs",
@@ -55,7 +58,8 @@ export function inferSystem(
     name,
     strategy: null,
     options: {
-      ...(locks.length === 1 && locks[0] !== 60_000 ? { lock: asDuration(locks[0] ?? 0) } : {}),
+      // The longest lock takes no message back earlier than today.
+      ...(longestLockMs !== 60_000 ? { lock: asDuration(longestLockMs) } : {}),
       ...(windows.length === 1 && windows[0] !== 0 ? { duplicates: asDuration(windows[0] ?? 0) } : {}),
       ...(isShared ? { deadQueue: "shared" } : {}),
     },
@@ -78,9 +82,11 @@ export function inferSystem(
 interface ReadEntity extends FoundEntity, Omit<ServicebusQueue, "kind" | "name" | "role" | "consumer"> {
   /** The name that clients use. */
   readonly path: string;
+  /** Its dead letters go back into another queue when their time ends: people receive from that queue. */
+  readonly isTier: boolean;
 }
 
-function readEntity(entity: FoundEntity): readonly ReadEntity[] {
+function readEntity(entity: FoundEntity): readonly Omit<ReadEntity, "isTier">[] {
   if (entity.kind === "topic") return [];
   const known = Object.entries(entity.settings).filter(([key]) => !entity.hidden.has(key));
   return [{ ...unsaid, duplicateDetectionMs: null, ...Object.fromEntries(known), ...entity, path: pathOf(entity) }];
@@ -112,16 +118,25 @@ function forwarded({ path, forwardDeadLetteredTo }: ReadEntity): readonly Unsaid
   return [{ place: path, fact }];
 }
 
-/** Its dead letters go back into another queue when their time ends: people receive from that queue. */
-function isTier({ kind, timeToLiveMs, forwardDeadLetteredTo }: ReadEntity): boolean {
-  return kind === "queue" && timeToLiveMs !== null && forwardDeadLetteredTo !== null;
+/**
+ * A work queue may have a time to live and forward its dead letters, too. But these go to a queue for failures, or topics
+ * feed it.
+ *
+ * @param fed the queues that others forward to
+ */
+function isTier(
+  { kind, path, timeToLiveMs, forwardDeadLetteredTo, deadLetterOnExpiration }: Omit<ReadEntity, "isTier">,
+  fed: ReadonlySet<string | null>,
+): boolean {
+  if (kind !== "queue" || timeToLiveMs === null || forwardDeadLetteredTo === null || fed.has(path)) return false;
+  return deadLetterOnExpiration !== false && purposeOf(forwardDeadLetteredTo) !== "failures";
 }
 
 function isReceivedFrom(entity: ReadEntity, all: readonly ReadEntity[]): boolean {
   const { kind, name, path, forwardTo } = entity;
-  if (forwardTo !== null || isTier(entity)) return false;
+  if (forwardTo !== null || entity.isTier) return false;
   if (kind === "subscription") return true;
-  if (all.some((each) => each.forwardTo === path || (isTier(each) && each.forwardDeadLetteredTo === path))) return true;
+  if (all.some((each) => each.forwardTo === path || (each.isTier && each.forwardDeadLetteredTo === path))) return true;
   if (all.some((each) => each.forwardDeadLetteredTo === path || parkedName(each.name, ".") === path)) return false;
   return purposeOf(name) === null;
 }
@@ -178,7 +193,7 @@ function consumerOf(
   const own = inSubscription ? [entity] : subscriptions.filter(({ forwardTo }) => forwardTo === path);
   const sources = sourcesInto(own, key, subscriptions, isWhole);
   const tiers = all
-    .filter((each) => isTier(each) && each.forwardDeadLetteredTo === path)
+    .filter((each) => each.isTier && each.forwardDeadLetteredTo === path)
     .toSorted((one, other) => (one.timeToLiveMs ?? 0) - (other.timeToLiveMs ?? 0));
   const isCounted = maxDeliveryCount <= mostAttempts;
   const attempts = isCounted ? maxDeliveryCount : attemptsIfEndless;
