@@ -214,9 +214,19 @@ function addSubscription(
       ...made,
       region: regionOf(topic) ?? made.region,
     }),
-    { ...goesUnlessWith(parent, find(made.queues, queue)), dependsOn: policiesOf(made, topology, consumer) },
+    {
+      ...goesUnlessWith(parent, find(made.queues, queue)),
+      ignoreChanges: unreadInputs,
+      dependsOn: policiesOf(made, topology, consumer),
+    },
   );
 }
+
+/**
+ * Inputs that the provider gives each subscription by default, and reads from nowhere. They are for endpoints of HTTP.
+ * Without this, an update follows an import. Source: terraform-provider-aws, issues 166 and 29804.
+ */
+const unreadInputs = ["confirmationTimeoutInMinutes", "endpointAutoConfirms"];
 
 function logicalNameIn({ name, naming }: SqsPlacement, own: string): string {
   return logicalName(name, naming, own);

@@ -1,6 +1,7 @@
 import type { Imports } from "../../../../adopt/found.ts";
 import { type Importable, importsBelow } from "../../../../adopt/imports-below.ts";
 import { wordOf } from "../../../../diagnostics/word-of.ts";
+import { regionOf } from "../../compile/arn.ts";
 import type { SqsCompiled } from "../../compile/compile.ts";
 import { type AuditedQueue, type Deployment, accountIn, known, regionIn } from "../deployment.ts";
 import { foundIn } from "../found.ts";
@@ -47,7 +48,14 @@ export function importsOf(deployment: Deployment, { topology }: SqsCompiled, com
       const own = (known(deployment.subscriptions) ?? []).find(
         (each) => each.topicArn === topicArn(topic) && each.queueArn === queueArn(queue),
       );
-      return entry(subscriptionType, `${topic}/${queue}`, own?.attributes["SubscriptionArn"]);
+      const id = own?.attributes["SubscriptionArn"];
+      const region = regionOf(topic) ?? found.region;
+      // The provider asks its own region, unless the id names another one.
+      return entry(
+        subscriptionType,
+        `${topic}/${queue}`,
+        id === undefined || region === found.region ? id : `${wordOf(id)}@${region}`,
+      );
     }),
   ]);
   // Whoever owns such a resource deletes the attribute of the queue with it.
@@ -55,7 +63,8 @@ export function importsOf(deployment: Deployment, { topology }: SqsCompiled, com
     const queue = found.queues.get(name);
     return queue === undefined ? [] : Object.keys(attributeTypes).map((type) => ({ type, id: urlOf(queue) }));
   });
-  return { ...imports, present: [...imports.present, ...attributes] };
+  const present = imports.present.map(({ type, id }) => ({ type, id: id.replace(/@[a-z0-9-]+$/, "") }));
+  return { ...imports, present: [...present, ...attributes] };
 }
 
 function urlOf({ arn, name }: AuditedQueue): string {

@@ -24,20 +24,19 @@ export function keysOf({ filterPolicy, attributes }: AuditedSubscription): Taken
   const value = filter[routingKeyAttribute];
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   const texts = values.filter((each) => typeof each === "string");
-  const keys: string[] = [];
-  const within = new Set<string>();
-  let added: string | null = null;
-  for (const each of values) {
-    if (typeof each === "string") continue;
-    const pattern = patternOf(each);
-    if (pattern === null) return wider(`it has the value ${JSON.stringify(each)}`);
-    keys.push(pattern.key);
-    within.add(pattern.whole);
-    if (!texts.includes(pattern.whole)) added = `the key ${pattern.key} also takes ${pattern.whole}`;
-  }
+  const patterns = values.map(patternOf);
+  const unsaid = values.findIndex((each, index) => typeof each !== "string" && patterns[index] === null);
+  if (unsaid !== -1) return wider(`it has the value ${JSON.stringify(values[unsaid])}`);
+  const added = patterns.findLast((pattern) => pattern !== null && !texts.includes(pattern.whole));
   const odd = texts.find((text) => wildcard.test(text) || text === "");
   if (odd !== undefined) return wider(`it has the value ${JSON.stringify(odd)}, which a topic reads as a pattern`);
-  return { keys: [...texts.filter((text) => !within.has(text)), ...keys], wider: added };
+  // A pattern compiles to its text and the rest, in this order. SNS and the provider compare a filter with its order.
+  const keys = values.flatMap((each, index) => {
+    if (typeof each !== "string") return patterns[index]?.key ?? [];
+    const next = patterns.findIndex((pattern) => pattern?.whole === each);
+    return next === -1 || next > index + 1 ? each : [];
+  });
+  return { keys, wider: added ? `the key ${added.key} also takes ${added.whole}` : null };
 }
 
 /** A beginning with its dot is all keys below a word, and an end with its dot all keys above one. */

@@ -20,11 +20,13 @@ export function lambdaOptions([mapping, ...more]: readonly LambdaMapping[]): {
     };
   const scaling = attributes["ScalingConfig"];
   const most = isEntry(scaling) ? scaling["MaximumConcurrency"] : undefined;
-  // An alias or a version stands behind the name of the function.
-  const [, , , , , , ...whole] = String(attributes["FunctionArn"]).split(":");
+  const arn = String(attributes["FunctionArn"]);
+  // An alias or a version stands behind the name of the function. The provider reads the ARN, and takes only the name
+  // of a function for the same. Source: terraform-provider-aws, `suppressEquivalentFunctionNameOrARN`.
+  const [, , , , , , name = functionName, qualifier] = arn.split(":");
   return {
     options: {
-      function: whole.length === 0 ? functionName : whole.join(":"),
+      function: qualifier === undefined ? name : arn,
       timeout: `${timeoutSeconds}s`,
       ...(batchSize === null ? {} : { batchSize }),
       ...(batchWindowSeconds === null ? {} : { batchWindow: `${batchWindowSeconds}s` }),
