@@ -14,6 +14,8 @@ export interface SkuCapabilities {
    * terraform-provider-azurerm issue 27285.
    */
   readonly autoDelete: boolean;
+  /** True if a program may set `maxMessageSizeInKilobytes`. Source: azurerm, `servicebus_queue_resource.go`. */
+  readonly messageSize: boolean;
   /** The longest time to live of an entity; null for no limit. Source: azure-service-bus issue 306. */
   readonly longestTimeToLiveMs: number | null;
   /** Queues and topics of one namespace, together. Source: "Service Bus quotas". */
@@ -33,13 +35,14 @@ export const skus = Object.freeze({
     duplicateDetection: false,
     forwarding: false,
     autoDelete: false,
+    messageSize: false,
     longestTimeToLiveMs: 14 * dayMs,
     entities: 10_000,
     entitiesPerUnit: null,
   },
-  standard: { ...all, longestTimeToLiveMs: null, entities: 10_000, entitiesPerUnit: null },
+  standard: { ...all, messageSize: false, longestTimeToLiveMs: null, entities: 10_000, entitiesPerUnit: null },
   // 64 units at most, in four partitions. Source: reference of .NET, `ServiceBusSku.Capacity`.
-  premium: { ...all, longestTimeToLiveMs: null, entities: 64_000, entitiesPerUnit: 1_000 },
+  premium: { ...all, messageSize: true, longestTimeToLiveMs: null, entities: 64_000, entitiesPerUnit: 1_000 },
 } as const satisfies Readonly<Record<string, SkuCapabilities>>);
 
 export type Sku = keyof typeof skus;

@@ -35,6 +35,17 @@ export function bodyOf(
   };
 }
 
+/**
+ * The properties of an entity that an update leaves as they are: its owner may set them by hand. Azure answers with
+ * them, so an import makes them inputs, and so does a refresh if they change. Without this, the next update takes them
+ * away. A property that the tier refuses is not among them, because each update would send it back. Source:
+ * azure-native, `responseToSdkInputs.go` and `diff.go`; azure-rest-api-specs, `SBQueueGet.json` and its siblings.
+ */
+export function leftAlone(kind: keyof typeof constantProperties, { messageSize }: SkuCapabilities): string[] {
+  if (kind === "subscription") return ["userMetadata"];
+  return ["userMetadata", "maxSizeInMegabytes", ...(messageSize ? ["maxMessageSizeInKilobytes"] : [])];
+}
+
 /** The kind of an alert's criteria. */
 export const alertCriteria = "Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria";
 

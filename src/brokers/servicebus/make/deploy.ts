@@ -11,7 +11,7 @@ import { find, goesUnlessWith, kept } from "../../../deploy/resource-options.ts"
 import { type SkuCapabilities, capabilitiesOf } from "../compile/capabilities.ts";
 import { type Field, entityFields } from "../compile/fields.ts";
 import { defaultRuleName } from "../compile/names.ts";
-import { alertBodyOf, alertCriteria, bodyOf, ruleBodyOf, constantProperties } from "./bodies.ts";
+import { alertBodyOf, alertCriteria, bodyOf, constantProperties, leftAlone, ruleBodyOf } from "./bodies.ts";
 import type {
   DeadLetterAlert,
   ServicebusQueue,
@@ -125,7 +125,7 @@ function addQueue(made: Made, { name, parent }: ServicebusPlacement, queue: Serv
   const resource = new Queue(
     `${name}-${queue.name}`,
     { ...args, queueName: queue.name, ...constantProperties.queue },
-    kept(parent),
+    { ...kept(parent), ignoreChanges: leftAlone("queue", made.capabilities) },
   );
   made.queues.set(queue.name, resource);
 }
@@ -133,7 +133,8 @@ function addQueue(made: Made, { name, parent }: ServicebusPlacement, queue: Serv
 function addTopic(made: Made, { name, parent }: ServicebusPlacement, topic: ServicebusTopic): void {
   const args = argsOf(Topic, entityFields.topic, topic, made);
   const own = { topicName: topic.name, ...constantProperties.topic };
-  made.topics.set(topic.name, new Topic(`${name}-${topic.name}`, { ...args, ...own }, kept(parent)));
+  const options = { ...kept(parent), ignoreChanges: leftAlone("topic", made.capabilities) };
+  made.topics.set(topic.name, new Topic(`${name}-${topic.name}`, { ...args, ...own }, options));
 }
 
 function nameOfTopic({ topics, foreignTopics }: Made, name: string): pulumi.Output<string> {
@@ -159,7 +160,11 @@ function addSubscription(
       subscriptionName: subscription.name,
       ...constantProperties.subscription,
     },
-    { ...kept(parent), dependsOn: waysOut.map((queue) => find(made.queues, queue.name)) },
+    {
+      ...kept(parent),
+      ignoreChanges: leftAlone("subscription", made.capabilities),
+      dependsOn: waysOut.map((queue) => find(made.queues, queue.name)),
+    },
   );
   made.subscriptions.set(`${subscription.topic}/${subscription.name}`, resource);
   const options = goesUnlessWith(parent, resource);
