@@ -6,11 +6,12 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { SqsRetryTopology } from "../../src/brokers/sqs/make/index.ts";
-import { brokers, plan, type System, type TargetInput } from "../../src/index.ts";
+import { plan, type System, type TargetInput } from "../../src/index.ts";
 import { checked, oneConsumer } from "../support/examples.ts";
 import { type ProgramRun, resourcesOf, runProgram } from "../support/pulumi.ts";
 import { queueArn, queueUrl, topicArn } from "../support/sqs/assigned-by-aws.ts";
 import { accountId } from "../support/sqs/clients.ts";
+import { type Entry, templateOf } from "../support/sqs/cloudformation.ts";
 import { compileSqs, registerSqs } from "../support/sqs/register.ts";
 
 const region = "eu-west-1";
@@ -60,37 +61,6 @@ function normal(value: unknown): unknown {
   );
 }
 
-interface Template {
-  readonly Resources: Readonly<Record<string, { readonly Type: string; readonly Properties: Entry }>>;
-}
-type Entry = Readonly<Record<string, unknown>>;
-
-/** The CloudFormation template of a topology, with each reference replaced by its value. */
-function templateOf(system: System, target: TargetInput<"sqs">): readonly (readonly [string, Entry])[] {
-  const exported = brokers.sqs.exportFormats["aws-json"]?.(compileSqs(system, target), null);
-  const { Resources } = exported as Template;
-  const nameOf = (id: string): string => {
-    const properties = Resources[id]?.Properties ?? {};
-    return String(properties["QueueName"] ?? properties["TopicName"]);
-  };
-  const resolve = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(resolve);
-    if (typeof value !== "object" || value === null) return value;
-    const entry = value as Entry;
-    if ("Ref" in entry) {
-      const id = String(entry["Ref"]);
-      return id.startsWith("Topic") ? topicArn(region, nameOf(id)) : queueUrl(region, nameOf(id));
-    }
-    if ("Fn::GetAtt" in entry) {
-      const [id = "", attribute] = entry["Fn::GetAtt"] as string[];
-      return attribute === "QueueName" ? nameOf(id) : queueArn(region, nameOf(id));
-    }
-    if ("Fn::Sub" in entry) return queueArn(region, String(entry["Fn::Sub"]).split(":").at(-1) ?? "");
-    return Object.fromEntries(Object.entries(entry).map(([key, each]) => [key, resolve(each)]));
-  };
-  return Object.values(Resources).map(({ Type, Properties }) => [Type, resolve(Properties) as Entry]);
-}
-
 /** CloudFormation's words for inputs. All others are the same word with a capital letter. */
 const otherWords: Readonly<Record<string, string>> = {
   visibilityTimeoutSeconds: "VisibilityTimeout",
@@ -132,7 +102,7 @@ function inCloudFormation(run: ProgramRun, kind: string): unknown[] {
 describe.each(systems)("%s", (_, system, asked) => {
   test.each([true, false])("the component registers exactly the compiled topology (preview: %s)", async (preview) => {
     const run = await registerSqs(system, asked, preview);
-    const template = templateOf(system, asked);
+    const template = templateOf(compileSqs(system, asked));
     const wanted = (type: string): string[] =>
       byText(template.filter(([each]) => each === type).map(([, properties]) => normal(properties)));
     expect(byText(inCloudFormation(run, "Queue"))).toEqual(wanted("AWS::SQS::Queue"));

@@ -28,6 +28,8 @@ export interface RegisteredResource {
   readonly deletedWith?: string;
   /** The program's choice; undefined if it leaves the choice to the provider. */
   readonly deleteBeforeReplace?: boolean | undefined;
+  /** The inputs that keep the values of the state. */
+  readonly ignoreChanges?: readonly string[];
   /** The URNs of all its dependencies, from `dependsOn` and from outputs among its inputs. */
   readonly dependencies: readonly string[];
   /** The same per input, only from outputs among the inputs. */
@@ -96,6 +98,7 @@ interface RegisterRequest {
   getDeletedwith(): string;
   getDeletebeforereplace(): boolean;
   getDeletebeforereplacedefined(): boolean;
+  getIgnorechangesList(): string[];
   getDependenciesList(): string[];
   getAliasesList(): { getSpec(): { getName(): string } | undefined }[];
   getAliasurnsList(): string[];
@@ -202,6 +205,7 @@ function describe(request: RegisterRequest, urn: string): RegisteredResource {
     retainOnDelete: request.getRetainondelete(),
     deletedWith: request.getDeletedwith(),
     deleteBeforeReplace: request.getDeletebeforereplacedefined() ? request.getDeletebeforereplace() : undefined,
+    ignoreChanges: request.getIgnorechangesList(),
     dependencies: request.getDependenciesList(),
     propertyDependencies,
     formerNames: [
