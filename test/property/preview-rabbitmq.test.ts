@@ -181,6 +181,22 @@ test("an unknown dead-letter exchange may be any exchange, so any queue may be o
   expect(found(unknownText)).toEqual([]);
 });
 
+test("an unknown policy holds back findings about the exchanges of the broker that its pattern matches", () => {
+  const policy = (name: string, pattern: string, given: object): StackResource => ({
+    type: "rabbitmq:index/policy:Policy",
+    urn: `urn:pulumi:test::shop::rabbitmq:index/policy:Policy::${name}`,
+    name,
+    provider: null,
+    properties: { vhost: "/", name, policy: { pattern, applyTo: "all", priority: 0, definition: {}, ...given } },
+    isProved: false,
+  });
+  const known = policy("known", "^amq", { definition: { "alternate-exchange": "gone" } });
+  const found = (pattern: string): readonly string[] =>
+    foundIn("rabbitmq", [known, policy("other", pattern, { priority: unknownText })]);
+  expect(found("^shop")).toContain('RD437 vhosts["/"].exchanges["amq.topic"] gone');
+  expect(found("^a")).toEqual([]);
+});
+
 test("an unknown time to live holds back findings about its own queue, and about no other", () => {
   expect(foundIn("rabbitmq", besideDeadQueue({ "x-message-ttl": unknownText }))).toEqual(['RD420 vhosts["/"] letters']);
 });

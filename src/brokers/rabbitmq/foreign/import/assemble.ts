@@ -4,20 +4,7 @@ import type { BrokerExchange, BrokerPolicy, BrokerQueue, QueueEnd } from "../../
 import type { Drafts, DraftVirtualHost, Lifetime } from "./draft.ts";
 import { count } from "../../../../contract/in-words.ts";
 import { nameSome } from "../../../../foreign/finding.ts";
-import { exchangeKindOf, isMqttQos0, likelyKindOf, policyScopes, queueKindNamed } from "./kinds.ts";
-
-/**
- * Exchanges that every virtual host has and no export contains. The default exchange is not among them, because routing
- * knows it. Source: `rabbit_vhost:declare_default_exchanges/2`, `rabbit_definitions:list_exchanges/0`.
- */
-const builtIn = Object.freeze({
-  "amq.direct": "direct",
-  "amq.fanout": "fanout",
-  "amq.headers": "headers",
-  "amq.match": "headers",
-  "amq.topic": "topic",
-  "amq.rabbitmq.trace": "topic",
-} as const);
+import { builtIn, exchangeKindOf, isMqttQos0, likelyKindOf, policyScopes, queueKindNamed } from "./kinds.ts";
 
 /**
  * Assembles the parts of a source, with warnings for those that could not be taken as they are. Each name appears

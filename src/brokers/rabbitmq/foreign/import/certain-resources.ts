@@ -3,6 +3,7 @@ import { type Entry, isEntry } from "../../../../foreign/entries.ts";
 import { type PulumiResource, hasUnknown } from "../../../../foreign/pulumi-resource.ts";
 import { patternTestOf } from "../../compile/policy-pattern.ts";
 import { writtenArguments } from "./arguments.ts";
+import { builtIn } from "./kinds.ts";
 import { wordOf } from "../../../../diagnostics/word-of.ts";
 
 /** The connections of a resource, before patterns of policies are matched with names. */
@@ -25,12 +26,16 @@ const leading = /^(x-)?(dead-letter-exchange|dead-letter-routing-key)$|^alternat
 export function certainResources(resources: readonly PulumiResource[]): readonly PulumiResource[] {
   if (!resources.some(({ properties }) => hasUnknown(properties))) return resources;
   const drawn = resources.map((resource) => ({ resource, scope: scopeOf(resource), ...drawnOf(resource) }));
+  // A pattern such as ^a matches exchanges that no resource names.
+  const everywhere = Object.keys(builtIn).map((name) => `exchange ${name}`);
   const byScope = Map.groupBy(drawn, ({ scope }) => scope);
   return certainOf(
     drawn.map(({ resource, scope, places, unknown, pattern }): Linked => {
       const around = byScope.get(scope) ?? [];
       const matched =
-        pattern === undefined ? [] : namesMatched(pattern, new Set(around.flatMap((each) => each.places)));
+        pattern === undefined
+          ? []
+          : namesMatched(pattern, new Set([...everywhere, ...around.flatMap((each) => each.places)]));
       const anywhere = around.some(({ leadsAnywhere }) => leadsAnywhere === true) ? ["anywhere"] : [];
       return { resource, scope, unknown, places: [...places, ...matched, ...anywhere] };
     }),

@@ -1,6 +1,19 @@
 import type { BrokerExchange, BrokerPolicy, BrokerQueue } from "../../prove/semantics.ts";
 import type { DraftExchange } from "./draft.ts";
 
+/**
+ * Exchanges that every virtual host has and no export contains. The default exchange is not among them, because routing
+ * knows it. Source: `rabbit_vhost:declare_default_exchanges/2`, `rabbit_definitions:list_exchanges/0`.
+ */
+export const builtIn = Object.freeze({
+  "amq.direct": "direct",
+  "amq.fanout": "fanout",
+  "amq.headers": "headers",
+  "amq.match": "headers",
+  "amq.topic": "topic",
+  "amq.rabbitmq.trace": "topic",
+} as const);
+
 /** The possible scopes of a policy. Source: `rabbit_policy:apply_to_validation/2`. */
 export const policyScopes: readonly BrokerPolicy["applyTo"][] = [
   "all",
