@@ -80,6 +80,15 @@ test("the circle of two queues in the examples keeps one of them as the dead que
   expect(adopted.judged?.filter(({ effect }) => effect === "loss").map(({ name }) => name)).toContain("billing-retry");
 });
 
+test("a delay of new messages that goes away changes the behaviour", () => {
+  const { judged } = adopt([
+    queue("reminders", { DelaySeconds: 300, ...redriveTo("reminders-dead", 5) }),
+    queue("reminders-dead"),
+  ]);
+  const reason = "each new message becomes visible after another delay";
+  expect(judged).toContainEqual(expect.objectContaining({ name: "reminders", effect: "otherwise", reason }));
+});
+
 test("every change of behaviour is judged, and a filter keeps its keys", () => {
   const shape = adoptedShapes()["a topic with filters for each queue"];
   if (shape === undefined) throw new Error("no shape");

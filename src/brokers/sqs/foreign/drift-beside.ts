@@ -29,6 +29,8 @@ export function besideQueue(
   const denials = told.filter((each) => each["Effect"] === "Deny" && !isAboutTransport(each));
   if (differs.has("Policy") && (isUnknown || denials.length > 0))
     return otherwise("its policy has a statement that may refuse topics, senders or consumers");
+  if (differs.has("DelaySeconds") && declared.role === "work")
+    return otherwise("each new message becomes visible after another delay");
   if (differs.has("KmsMasterKeyId")) return otherwise("senders and consumers need the right to use another key");
   return null;
 }
