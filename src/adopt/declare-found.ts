@@ -85,9 +85,7 @@ export function declareFound(found: FoundSystem, name: string, separator: string
       })),
     unsaid: [
       ...found.unsaid,
-      ...(Object.keys(options).length === 0
-        ? []
-        : [{ place: "the target", fact: `it needs these settings in a file of its own: ${JSON.stringify(options)}` }]),
+      ...unsaidOptions(options),
       ...(foreign.length === 0
         ? []
         : [
@@ -99,6 +97,12 @@ export function declareFound(found: FoundSystem, name: string, separator: string
     ],
     warnings: [...shared].map(ofSharedQueue),
   };
+}
+
+/** The settings of the target, which stand in no declaration. */
+export function unsaidOptions(options: Readonly<Record<string, unknown>>): readonly Unsaid[] {
+  if (Object.keys(options).length === 0) return [];
+  return [{ place: "the target", fact: `it needs these settings in a file of its own: ${JSON.stringify(options)}` }];
 }
 
 function ofSharedQueue([queue, owners]: readonly [string, readonly FoundConsumer[]]): Diagnostic {
@@ -153,7 +157,7 @@ function consumerFrom(
   sources: ReadonlyMap<string, KeyedSource>,
   dead: FoundConsumer["dead"],
 ): { readonly key: string; readonly declared: object; readonly comments: readonly Comment[] } {
-  const { delaysMs, crashDeliveries, handlerTimeoutMs, retainMs, parked, queueArguments, lengthLimits, order } = found;
+  const { delaysMs, crashDeliveries, handlerTimeoutMs, retainMs, parked, queueArguments, limits, order } = found;
   const path = ["consumers", key];
   const said = (value: { readonly from: string } | undefined, ...rest: readonly string[]): readonly Comment[] =>
     value === undefined ? [] : [{ path: [...path, ...rest], text: value.from }];
@@ -174,9 +178,9 @@ function consumerFrom(
               ...(dead === undefined ? {} : { queue: dead.value }),
             },
           }),
-      ...(queueArguments === undefined && lengthLimits === undefined
+      ...(queueArguments === undefined && limits === undefined
         ? {}
-        : { queueArguments: { ...queueArguments?.value, ...lengthLimits?.value } }),
+        : { queueArguments: { ...queueArguments?.value, ...limits?.value } }),
       ...(order === undefined ? {} : { order: order.value }),
     },
     comments: [
@@ -187,9 +191,9 @@ function consumerFrom(
       ...said(retainMs, "deadLetter"),
       ...said(parked, "deadLetter", "park"),
       ...said(dead, "deadLetter", "queue"),
-      ...said(queueArguments ?? lengthLimits, "queueArguments"),
-      ...Object.keys(queueArguments === undefined ? {} : (lengthLimits?.value ?? {})).flatMap((key) =>
-        said(lengthLimits, "queueArguments", key),
+      ...said(queueArguments ?? limits, "queueArguments"),
+      ...Object.keys(queueArguments === undefined ? {} : (limits?.value ?? {})).flatMap((key) =>
+        said(limits, "queueArguments", key),
       ),
       ...said(order, "order"),
     ],

@@ -7,6 +7,8 @@ export interface Adopter<Target, Deployment, System> {
   readonly infer: (deployment: Deployment, target: Target, only: readonly string[]) => Checked<FoundSystem>;
   /** The deployment after the system is deployed over it. Attributes that cannot change keep their values. */
   readonly deployedOver: (deployment: Deployment, compiled: System) => Deployment;
+  /** The settings of a target that the deployment shows beside the compiled system, such as policies of others. */
+  readonly assumedOf?: (deployment: Deployment, compiled: System) => object;
   /** The kinds of resources that keep their attributes under a deployment. */
   readonly fixed: readonly string[];
   /** A sentence without its end: the effect of a deployment on the differences. */

@@ -1,5 +1,5 @@
 import { docsPage } from "../diagnostics/docs-site.ts";
-import { declareFound, type DraftDeclaration } from "../adopt/declare-found.ts";
+import { declareFound, unsaidOptions, type DraftDeclaration } from "../adopt/declare-found.ts";
 import type { FoundConsumer, FoundSystem, Imports, Unsaid } from "../adopt/found.ts";
 import { brokerOf, checkTarget, type Target } from "../brokers/index.ts";
 import { compileAndProve, type Proved } from "../compile/compile.ts";
@@ -96,7 +96,12 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
   const used = withStrategy(target, found.value.strategy);
   const made = compiledDraft(found.value, used, found.value.name ?? name, separator, found.value.refused);
   if (!made.ok) return made;
-  const { draft, proved, refused } = made.value;
+  const { refused } = made.value;
+  const { draft, proved, broken } = withAssumed(
+    made.value,
+    adopter.assumedOf?.(deployment, made.value.proved.compiled),
+    used,
+  );
   const drift = differ === undefined ? null : driftFrom(deployment, proved);
   if (drift?.ok === false) return drift;
   const errorsIn = (each: unknown): readonly Diagnostic[] =>
@@ -133,8 +138,26 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
       terraformType: adopter.terraformType,
       imports: adopter.importsOf(deployment, proved.compiled, draft.system.name, url),
     },
-    [...found.warnings, ...made.warnings, ...draft.warnings, ...losing],
+    [...found.warnings, ...made.warnings, ...draft.warnings, ...broken, ...losing],
   );
+}
+
+/**
+ * Adds settings of the target that others own. If no promise holds with them, the draft stays as it is proved without
+ * them, with the reason.
+ */
+function withAssumed(
+  { draft, proved }: Pick<Made, "draft" | "proved">,
+  assumed: object | undefined,
+  target: Target,
+): Pick<Made, "draft" | "proved"> & { readonly broken: readonly Diagnostic[] } {
+  if (assumed === undefined || Object.keys(assumed).length === 0) return { draft, proved, broken: [] };
+  const options = { ...draft.options, ...assumed };
+  const known = new Set(unsaidOptions(draft.options).map(({ fact }) => fact));
+  const unsaid = [...draft.unsaid.filter(({ fact }) => !known.has(fact)), ...unsaidOptions(options)];
+  const full = { ...draft, options, unsaid };
+  const held = proveDraft(full, target);
+  return held.ok ? { draft: full, proved: held.value, broken: [] } : { draft: full, proved, broken: held.diagnostics };
 }
 
 /** A loss that the topology does not have today. */
@@ -153,7 +176,7 @@ interface Made {
   readonly refused: readonly Unsaid[];
 }
 
-/** Compiles a draft. Leaves out limits on length that no strategy allows, and the consumers that the compiler refuses. */
+/** Compiles a draft. Leaves out limits and names that the compiler refuses, and consumers that it refuses without them. */
 function compiledDraft(
   found: FoundSystem,
   target: Target,
@@ -167,11 +190,10 @@ function compiledDraft(
   // A template gives several queues their names, so the place of a diagnostic does not tell the consumer.
   const proveOne = (each: FoundConsumer): Checked<Proved> =>
     proveDraft(declareFound({ ...found, consumers: [each] }, name, separator), target);
-  const judged = found.consumers.map(({ lengthLimits, ...own }) => {
-    const whole = { ...own, lengthLimits };
-    const one = proveOne(whole);
-    if (one.ok || lengthLimits === undefined) return { consumer: whole, one, unsaid: [] };
-    return { consumer: own, one: proveOne(own), unsaid: lengthLimits.unsaid };
+  const judged = found.consumers.map((whole) => {
+    const all = formsOf(whole).map((form) => ({ ...form, one: proveOne(form.consumer) }));
+    const [first = { consumer: whole, unsaid: [], one: proveOne(whole) }] = all;
+    return all.find(({ one }) => one.ok) ?? first;
   });
   const out = judged.flatMap(({ consumer: { queue }, one }): readonly Unsaid[] =>
     one.ok ? [] : [{ place: queue, fact: `it is left out: ${one.diagnostics[0]?.message}` }],
@@ -181,6 +203,25 @@ function compiledDraft(
   if ((out.length === 0 && unsaid.length === 0) || left.length === 0) return proved;
   const rest = { ...found, consumers: left.map(({ consumer }) => consumer), unsaid: [...found.unsaid, ...unsaid] };
   return compiledDraft(rest, target, name, separator, [...refused, ...out]);
+}
+
+/** A consumer as it is found, and without the parts that a compiler may refuse, each with the facts in their place. */
+function formsOf(
+  whole: FoundConsumer,
+): readonly { readonly consumer: FoundConsumer; readonly unsaid: readonly Unsaid[] }[] {
+  const { limits, dead, ...own } = whole;
+  const renamed = (place: string): Unsaid => ({
+    place,
+    fact: `it stays as it is: as a dead queue of ${whole.queue} it would clash with a name of Redeliver's own`,
+  });
+  return [
+    { consumer: whole, unsaid: [] },
+    ...(limits === undefined ? [] : [{ consumer: { ...own, dead }, unsaid: limits.unsaid }]),
+    ...(dead === undefined ? [] : [{ consumer: { ...own, limits }, unsaid: [renamed(dead.value)] }]),
+    ...(dead === undefined || limits === undefined
+      ? []
+      : [{ consumer: own, unsaid: [...limits.unsaid, renamed(dead.value)] }]),
+  ];
 }
 
 function proveDraft({ system, options }: DraftDeclaration, target: Target): Checked<Proved> {

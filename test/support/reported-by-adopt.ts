@@ -23,7 +23,7 @@ export function reportedByAdopt(example: AdoptExample): readonly Diagnostic[] {
   return adopted.ok ? adopted.warnings : adopted.diagnostics;
 }
 
-function adopting(
+export function adopting(
   { text, queues = [] }: AdoptExample,
   on: string,
   name: string,

@@ -114,8 +114,8 @@ describe("a work queue with a time to live and forwarded dead letters is no tier
       [
         ["queues", "work", { ...both, forwardDeadLetteredMessagesTo: "collected" }],
         ["topics", "events"],
-        ["subscriptions", "events/work", { forwardTo: "work" }],
-        ["rules", "events/work/$Default"],
+        ["subscriptions", "events/mail", { forwardTo: "work" }],
+        ["rules", "events/mail/$Default"],
       ],
     ],
   ])("%s", ([, entities]) => {

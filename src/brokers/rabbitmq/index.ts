@@ -8,6 +8,7 @@ import type { Plan } from "../../plan/plan.ts";
 import { type RabbitmqTarget, formatTarget, isOlder, strategyNames, targetOver } from "./compile/capabilities.ts";
 import { type RabbitmqCompiled, compileRabbitmq } from "./compile/compile.ts";
 import type { Deployment } from "./foreign/deployment.ts";
+import { policiesOfOthers } from "./foreign/adopt/others-policies.ts";
 import { deployedOver } from "./foreign/adopt/deployed-over.ts";
 import { migrating } from "./foreign/carry-out.ts";
 import { importsOf } from "./foreign/adopt/imports.ts";
@@ -90,6 +91,7 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
     return {
       infer: inferSystem,
       deployedOver,
+      assumedOf: policiesOfOthers,
       fixed: ["queue", "exchange"],
       effect: `a deployment writes policies and bindings; the arguments of a queue cannot change in place, and the way is in ${docsPage("changing")}`,
       terraformType: (token: string) => terraformTypeOf(terraformTypes, token),

@@ -14,7 +14,7 @@ import { type Looking, lookAt } from "./looking.ts";
 import { isPartOf, ownSystemOf } from "./own-system.ts";
 import { type Schedule, scheduleOf } from "./schedule.ts";
 import { sourcesInto } from "./sources-into.ts";
-import { inferredArguments, lengthLimitsOf, unsaidOf, unsaidOfDead } from "./unsaid.ts";
+import { inferredArguments, limitsOf, unsaidOf, unsaidOfDead } from "./unsaid.ts";
 
 const [singleActiveConsumer, queueLeaderLocator, quorumInitialGroupSize] = inferredArguments;
 
@@ -63,7 +63,7 @@ export function inferSystem(
     unsaid: [
       ...inferred.flatMap(({ unsaid }) => unsaid),
       ...deadQueues.flatMap((dead) => unsaidOfDead(looking, dead)),
-      ...others.flatMap((each) => leftOut(looking, each)),
+      ...others.flatMap((each) => leftOut(looking, each, deadQueues)),
     ],
   });
 }
@@ -75,8 +75,19 @@ function isWorkQueue({ topology, surroundings }: Looking, settings: EffectiveSet
   return surroundings.shapeOf(queue) === "work" && goesWith.length === 0 && purposeOf(queue) === null;
 }
 
-function leftOut({ surroundings }: Looking, { queue, goesWith }: EffectiveSettings): readonly Unsaid[] {
+function leftOut(
+  { surroundings }: Looking,
+  { queue, goesWith }: EffectiveSettings,
+  deadQueues: readonly string[],
+): readonly Unsaid[] {
   const shape = surroundings.shapeOf(queue);
+  if (shape === "dead" && !deadQueues.includes(queue))
+    return [
+      {
+        place: queue,
+        fact: "it holds failed messages, and nothing shows whose; its letters stay, and new ones go to the dead queue of each consumer",
+      },
+    ];
   if (shape === "stream") return [{ place: queue, fact: "it is a stream, and nothing is retried on a stream" }];
   if (goesWith.length > 0)
     return [
@@ -99,7 +110,7 @@ function consumerOf(looking: Looking, settings: EffectiveSettings, system: strin
   const schedule = scheduleOf(looking, settings, course);
   const sources = sourcesInto(looking, queue, system);
   const dead = deadOf(looking, queue, course);
-  const crash = crashOf(looking, settings, schedule);
+  const crash = crashOf(looking, settings, schedule, system !== null);
   const timeout = timeoutOf(looking, queue);
   return {
     consumer: {
@@ -112,7 +123,7 @@ function consumerOf(looking: Looking, settings: EffectiveSettings, system: strin
       dead,
       parked: parkedOf(looking, queue),
       queueArguments: argumentsOf(looking, queue),
-      lengthLimits: lengthLimitsOf(looking, settings),
+      limits: limitsOf(looking, settings),
       handlerTimeoutMs: timeout,
     },
     unsaid: [
@@ -121,16 +132,20 @@ function consumerOf(looking: Looking, settings: EffectiveSettings, system: strin
       ...(framework === null
         ? []
         : [{ place: queue, fact: `by its names ${framework.name} uses it: ${framework.schedule}` }]),
-      ...unsaidOf(looking, settings, { course, dead: dead?.value ?? null, hasCrash: crash !== undefined }),
+      ...unsaidOf(looking, settings, {
+        course,
+        dead: dead?.value ?? null,
+        isCounted: schedule.countsCrashes || settings.deliveryLimit !== null || system !== null,
+      }),
     ],
   };
 }
 
-/** The names by which a framework shows: those of shared delays, and those that begin like the queue. */
+/** The names by which a framework shows: those of its delays, and those that begin like the queue. */
 function namesAround({ topology }: Looking, queue: string): readonly string[] {
   return [...topology.queues, ...topology.exchanges]
     .map(({ name }) => name)
-    .filter((name) => /^(nsb|celery)/.test(name) || name.startsWith(`${queue}_`));
+    .filter((name) => /^(nsb|celery|delay_)/.test(name) || name.startsWith(`${queue}_`));
 }
 
 /** The arguments that fit every strategy and version. Others are among the facts that a declaration cannot say. */
@@ -160,22 +175,34 @@ function deadOf({ surroundings, settings }: Looking, queue: string, course: Cour
   return named === undefined ? undefined : { value: named, from: `the name of ${named}` };
 }
 
+/** The most crashes that a declaration takes, and those of a queue with the broker's default. */
+const [mostCrashes, usualCrashes] = [1_000, 21];
+
 /** Under a schedule of the broker's own counter, a crash is an attempt. */
 function crashOf(
   { valuesOf }: Looking,
   settings: EffectiveSettings,
   { countsCrashes }: Schedule,
+  isOwn: boolean,
 ): Inferred<number> | undefined {
   const { queue, deliveryLimit } = settings;
-  if (deliveryLimit === null || countsCrashes || deliveryLimit >= 1_000) return undefined;
+  if (countsCrashes) return undefined;
+  if (deliveryLimit === null) {
+    const from = `nothing counts the crashes of ${queue}; ${usualCrashes} are a guess, as under the default of RabbitMQ 4`;
+    return isOwn ? undefined : { value: usualCrashes, from };
+  }
+  if (deliveryLimit >= mostCrashes)
+    return { value: mostCrashes, from: `the delivery limit of ${queue} is ${deliveryLimit}, and this is the most` };
   const from =
     "delivery-limit" in valuesOf(queue) ? `the delivery limit of ${queue}` : "the broker's own delivery limit";
   return { value: deliveryLimit + 1, from: `${from} is ${deliveryLimit}` };
 }
 
 /** The compiler writes a consumer timeout that leaves the broker's default as a reserve. */
-function timeoutOf({ valuesOf }: Looking, queue: string): Inferred<number> | undefined {
+function timeoutOf({ topology, valuesOf }: Looking, queue: string): Inferred<number> | undefined {
   const timeoutMs = valuesOf(queue)["consumer-timeout"];
+  if (topology.queues.some(({ name, arguments: own }) => name === queue && "x-consumer-timeout" in own))
+    return undefined;
   const reserveMs = rabbitmqLimits.consumerTimeoutMs;
   if (typeof timeoutMs !== "number" || timeoutMs < 2 * reserveMs) return undefined;
   return {

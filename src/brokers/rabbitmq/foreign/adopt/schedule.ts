@@ -2,7 +2,7 @@ import { formatDurationMs } from "../../../../declare/duration.ts";
 import { reservedKeyPrefix } from "../../compile/names.ts";
 import type { EffectiveSettings } from "../../prove/semantics.ts";
 import type { Course } from "./course.ts";
-import { isSharedDelay } from "./frameworks.ts";
+import { isProducersDelay, isSharedDelay } from "./frameworks.ts";
 import type { Looking } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
 
@@ -64,7 +64,9 @@ export function scheduleOf(looking: Looking, settings: EffectiveSettings, course
 /** Waiting queues that lead to a work queue, but that its rejected messages do not pass: consumers publish there. */
 function consumersWaits({ surroundings, settings }: Looking, queue: string): readonly EffectiveSettings[] {
   return settings
-    .filter((each) => surroundings.shapeOf(each.queue) === "wait" && !isSharedDelay(each.queue))
+    .filter(
+      ({ queue: wait }) => surroundings.shapeOf(wait) === "wait" && !isSharedDelay(wait) && !isProducersDelay(wait),
+    )
     .filter((each) => surroundings.aimsOf(each).includes(queue))
     .toSorted((left, right) => (left.messageTtlMs ?? 0) - (right.messageTtlMs ?? 0));
 }

@@ -1,5 +1,7 @@
+import { type Duration, asDuration } from "../../../../declare/duration.ts";
 import type { FoundConsumer, Unsaid } from "../../../../adopt/found.ts";
 import type { EffectiveSettings } from "../../prove/semantics.ts";
+import { purposeOf } from "../../../../foreign/purpose.ts";
 import type { Course } from "./course.ts";
 import type { Looking } from "./looking.ts";
 
@@ -12,6 +14,7 @@ const reasons: Readonly<Record<string, string>> = {
     "queueArguments.maxLengthBytes has it under native and deferred, and a full queue then refuses messages",
   "message-ttl": "in a compiled work queue no message expires",
   expires: "a compiled queue stays without use",
+  "consumer-timeout": "queueArguments.consumerTimeout has it, and this version or handlerTimeout does not allow it",
   "queue-mode": "it has no meaning for quorum queues",
   "queue-leader-locator": "the broker places the leaders",
   "queue-master-locator": "the broker places the leaders",
@@ -35,16 +38,28 @@ export const inferredArguments = [
   "x-quorum-initial-group-size",
 ] as const;
 
-/** The limits on the length of a work queue that a declaration can have: a full queue refuses messages. */
-export function lengthLimitsOf(
+/**
+ * The limits of a work queue that a declaration can have under some strategies or versions: lengths if the full queue
+ * refuses messages, and a consumer timeout of its own.
+ */
+export function limitsOf(
   looking: Looking,
   { queue, maxLength, maxLengthBytes, overflow }: EffectiveSettings,
-): FoundConsumer["lengthLimits"] {
-  if (overflow !== "reject-publish" || (maxLength === null && maxLengthBytes === null)) return undefined;
+): FoundConsumer["limits"] {
+  const own = looking.topology.queues.find(({ name }) => name === queue)?.arguments ?? {};
+  const { "x-consumer-timeout": timeoutMs } = own;
+  const isFull = overflow === "reject-publish";
+  const value = {
+    ...(isFull && maxLength !== null ? { maxLength } : {}),
+    ...(isFull && maxLengthBytes !== null ? { maxLengthBytes } : {}),
+    ...(typeof timeoutMs === "number" && timeoutMs > 0 ? { consumerTimeout: asDuration(timeoutMs) as Duration } : {}),
+  };
+  const keys = Object.keys(value);
+  if (keys.length === 0) return undefined;
   return {
-    value: { ...(maxLength === null ? {} : { maxLength }), ...(maxLengthBytes === null ? {} : { maxLengthBytes }) },
-    from: `${queue} has these limits, and refuses messages while it is full`,
-    unsaid: valuesAmong(looking, queue, lengthKeys),
+    value,
+    from: `${queue} has ${keys.length === 1 ? "this limit" : "these limits"}${isFull && keys.some((key) => key.startsWith("max")) ? ", and refuses messages while it is full" : ""}`,
+    unsaid: valuesAmong(looking, queue, [...(isFull ? lengthKeys : []), "consumer-timeout"]),
   };
 }
 
@@ -52,15 +67,17 @@ export function lengthLimitsOf(
 export function unsaidOf(
   looking: Looking,
   settings: EffectiveSettings,
-  { course, dead, hasCrash }: { readonly course: Course; readonly dead: string | null; readonly hasCrash: boolean },
+  { course, dead, isCounted }: { readonly course: Course; readonly dead: string | null; readonly isCounted: boolean },
 ): readonly Unsaid[] {
   const { queue, kind } = settings;
   const said = (fact: string): Unsaid => ({ place: queue, fact });
   const own = looking.topology.queues.find(({ name }) => name === queue)?.arguments ?? {};
   const isInferred = (key: string): boolean =>
     inferredArguments.some((each) => each === `x-${key}` && own[each] !== undefined);
-  const hasLimits = lengthLimitsOf(looking, settings) !== undefined;
-  const others = Object.keys(reasons).filter((key) => !isInferred(key) && !(hasLimits && lengthKeys.includes(key)));
+  const hasLimits = settings.overflow === "reject-publish";
+  const others = Object.keys(reasons).filter(
+    (key) => !isInferred(key) && key !== "consumer-timeout" && !(hasLimits && lengthKeys.includes(key)),
+  );
   return [
     ...(kind === "classic"
       ? [
@@ -70,21 +87,21 @@ export function unsaidOf(
         ]
       : []),
     ...valuesAmong(looking, queue, others),
-    ...(own["x-consumer-timeout"] === undefined
-      ? []
-      : [said("x-consumer-timeout is an argument of the queue: a compiled queue has it in its policy")]),
     ...(course.end === "lost"
       ? [{ ...said("a rejected message has no way on, and the broker deletes it today"), isLoss: true as const }]
       : []),
-    ...(dead === null ? [said("no queue keeps its dead letters today; a declaration always has a dead queue")] : []),
-    ...(hasCrash || course.delaysMs.length > 0 || settings.deliveryLimit !== null
+    ...(dead === null && !hasFailures(looking)
+      ? [said("no queue keeps its dead letters today; a declaration always has a dead queue")]
+      : []),
+    ...(isCounted
       ? []
-      : [
-          said(
-            "nothing counts its crashes today; a declaration always ends them, by default after as many as attempts",
-          ),
-        ]),
+      : [said("nothing counts its crashes today; a declaration always ends them, here after a guess")]),
   ];
+}
+
+/** A queue for failures may hold the letters of any consumer. */
+function hasFailures({ surroundings, settings }: Looking): boolean {
+  return settings.some(({ queue }) => surroundings.shapeOf(queue) === "dead" && purposeOf(queue) === "failures");
 }
 
 /** The limits by which a dead queue loses letters today. */

@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+
+import type { Adopted } from "../../src/migrate/adopt.ts";
+import { binding, deadTo, exchange, queue, vhosts, waiting } from "../support/known-topologies.ts";
+import { adopting, adoptText } from "../support/reported-by-adopt.ts";
+
+const quorum = { "x-queue-type": "quorum" };
+
+interface Parts {
+  readonly queues: readonly object[];
+  readonly exchanges?: readonly object[];
+  readonly bindings?: readonly object[];
+  readonly policies?: readonly object[];
+}
+
+const exported = ({ queues, exchanges = [], bindings = [], policies = [] }: Parts): string =>
+  JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, exchanges, queues, bindings, policies });
+
+const factsOf = ({ unsaid }: Adopted): readonly string[] => unsaid.map(({ place, fact }) => `${place}: ${fact}`);
+
+/** The only consumer of a topology, and all of the adoption. */
+function inferred(parts: Parts) {
+  const adopted = adoptText(exported(parts));
+  const [[name, consumer] = ["", {}]] = Object.entries(adopted.draft.system.consumers);
+  expect(Object.keys(adopted.draft.system.consumers)).toEqual([name]);
+  return { ...adopted, name, consumer, facts: factsOf(adopted) };
+}
+
+describe("the crashes of a consumer", () => {
+  test.for([
+    ["nothing counts", { "x-delivery-limit": -1 }, { deliveries: 21 }, true],
+    ["the broker's default counts", {}, { deliveries: 21 }, false],
+    ["a limit above the most counts", { "x-delivery-limit": 5_000 }, { deliveries: 1_000 }, false],
+  ] as const)("that %s", ([, given, crash, isGuess]) => {
+    const { consumer, facts } = inferred({ queues: [queue("work", { ...quorum, ...given })] });
+    expect(consumer).toMatchObject({ crash });
+    expect(facts.some((each) => each.startsWith("work: nothing counts its crashes today"))).toBe(isGuess);
+  });
+});
+
+describe("a consumer timeout", () => {
+  const timed = (timeoutMs: number): Parts => ({
+    queues: [queue("work", { ...quorum, "x-consumer-timeout": timeoutMs })],
+  });
+  test.for([
+    [300_000, "5m"],
+    [7_200_000, "2h"],
+  ] as const)("of %d ms is the queue's own, and promises no handler more time", ([timeoutMs, consumerTimeout]) => {
+    const { consumer } = inferred(timed(timeoutMs));
+    expect(consumer).toMatchObject({ queueArguments: { consumerTimeout } });
+    expect(consumer).not.toHaveProperty("handlerTimeout");
+  });
+  test("is a fact where the version has none", () => {
+    const { draft, unsaid } = adoptText(exported(timed(300_000)).replace("4.3.6", "3.10.8"), "rabbitmq@3.10");
+    expect(draft.system.consumers["work"]).not.toHaveProperty("queueArguments");
+    expect(unsaid).toContainEqual(
+      expect.objectContaining({ fact: expect.stringMatching(/^consumer-timeout is 300000:/) as unknown }),
+    );
+  });
+});
+
+test("waiting queues with a number behind their word are no consumers, although producers may use their exchange", () => {
+  const names = ["orders.retry1", "orders.retry2"];
+  const { name, consumer } = inferred({
+    exchanges: [exchange("retries", "direct")],
+    queues: [
+      queue("orders", { ...quorum, ...deadTo("orders.dlq") }),
+      queue("orders.dlq", quorum),
+      ...names.map((each, index) => queue(each, { ...quorum, ...waiting(10_000 * (index + 1), "", "orders") })),
+    ],
+    bindings: names.map((each) => binding("retries", each, each)),
+  });
+  expect(name).toBe("orders");
+  expect(consumer).toMatchObject({ retry: { attempts: 3, backoff: { delays: ["10s", "20s"] } } });
+});
+
+test("messages that a producer delays with Symfony are no retries", () => {
+  const delay = (name: string, delayMs: number): object => queue(name, waiting(delayMs, "messages", "high"));
+  const { consumer, facts } = inferred({
+    exchanges: [exchange("messages", "direct")],
+    queues: [
+      queue("messages"),
+      delay("delay_messages_high_60000_delay", 60_000),
+      delay("delay_messages_high_1000_retry", 1_000),
+    ],
+    bindings: [binding("messages", "messages", "high")],
+  });
+  expect(consumer).toMatchObject({ retry: { attempts: 2, backoff: { delay: "1s" } } });
+  expect(facts).toContainEqual(
+    expect.stringMatching(/^messages: by its names Symfony uses it: .*by default 3 retries/),
+  );
+});
+
+test("a queue for the failures of any consumer is named, and nobody says that there is none", () => {
+  const { facts } = inferred({ queues: [queue("Shipping", quorum), queue("error", quorum)] });
+  expect(facts).toContainEqual(expect.stringMatching(/^error: it holds failed messages, and nothing shows whose/));
+  expect(facts.filter((each) => each.includes("no queue keeps its dead letters"))).toEqual([]);
+  const none = inferred({ queues: [queue("Shipping", quorum)] });
+  expect(none.facts).toContainEqual(expect.stringMatching(/^Shipping: no queue keeps its dead letters today/));
+});
+
+test("a dead queue with a name of Redeliver's own stays, and its consumer is not left out", () => {
+  const dying = (name: string, dead: string): object[] => [
+    queue(name, { ...quorum, ...deadTo(dead) }),
+    queue(dead, quorum),
+  ];
+  const { draft, refused, unsaid, proved } = adoptText(
+    exported({ queues: [...dying("orders", "orders.failed"), ...dying("mail", "mail.dlq")] }),
+  );
+  expect([Object.keys(draft.system.consumers), refused]).toEqual([["orders", "mail"], []]);
+  expect(proved.compiled.contracts.map(({ deadQueue }) => deadQueue)).toEqual(["orders.dlq", "mail.dlq"]);
+  expect(unsaid).toContainEqual(
+    expect.objectContaining({
+      place: "orders.failed",
+      fact: expect.stringMatching(/clash with a name of Redeliver/) as unknown,
+    }),
+  );
+});
+
+describe("policies of others that stay in force", () => {
+  const policy = (given: object): object => ({
+    vhost: "/",
+    name: "team",
+    pattern: "^work",
+    "apply-to": "queues",
+    priority: 2_000,
+    ...given,
+  });
+  const adopted = (given: object) =>
+    adopting(
+      { kind: "adopt", text: exported({ queues: [queue("work", quorum)], policies: [policy(given)] }) },
+      "rabbitmq@4.3",
+      "shop",
+      "rabbitmq",
+    );
+  test("stand in the target, and the proof holds with them", () => {
+    const found = adopted({ definition: { "queue-leader-locator": "balanced" } });
+    expect(found).toMatchObject({
+      ok: true,
+      value: { draft: { options: { policies: [{ name: "team", kind: "user", priority: 2_000 }] } } },
+    });
+    expect(found.ok && found.value.proved.compiled.topology).toHaveProperty("assumed");
+  });
+  test("are an error if a promise breaks by them", () => {
+    const found = adopted({ definition: { "max-length": 100 } });
+    expect(found).toMatchObject({
+      ok: true,
+      warnings: expect.arrayContaining([expect.objectContaining({ code: "RD242" })]) as unknown,
+    });
+  });
+  test("are left out if a compiled policy outranks them", () => {
+    const found = adopted({ priority: 0, definition: { "max-length": 100 } });
+    expect(found).toMatchObject({ ok: true, value: { draft: { options: {} } } });
+  });
+});
