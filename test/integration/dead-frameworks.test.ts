@@ -35,6 +35,8 @@ const spring: Written = {
     "x-exception-message": "no address for order 17",
     "x-original-exchange": "orders",
     "x-original-routingKey": "order.placed",
+    // Its retries waited in another queue. The copy has the headers of the message.
+    "x-death": [{ queue: "orders.wait", reason: "expired", count: 2, exchange: "", "routing-keys": ["order.placed"] }],
   },
   isRejected: false,
 };

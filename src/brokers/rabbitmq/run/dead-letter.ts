@@ -46,10 +46,21 @@ function letterOf(
         .find((text) => text !== undefined),
     messageId,
     correlationId,
-    death: lastDeath(recorded, contract),
+    death: isPublished(tables) ? null : lastDeath(recorded, contract),
     // A copy that a consumer published may carry the records of earlier deaths, which look like those after it.
     isRewritten: false,
   };
+}
+
+/**
+ * Spring AMQP and MassTransit publish a failed message themselves, with the headers that it had. Its records of deaths
+ * are then those of earlier attempts, often in a waiting queue. Sources: `RepublishMessageRecoverer` of Spring AMQP;
+ * `MessageHeaders` of MassTransit.
+ */
+const publishersRecords = ["x-exception-message", "x-exception-stacktrace", "x-original-exchange", "MT-Reason"];
+
+function isPublished(tables: readonly unknown[]): boolean {
+  return publishersRecords.some((name) => tables.some((table) => readText(table, name) !== undefined));
 }
 
 /** One record of x-death or x-opt-deaths: the deaths in one queue for one reason. */
