@@ -48,6 +48,8 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
   }
   const existing = [options.output, options.import].find((file) => file !== undefined && existsSync(file));
   if (existing !== undefined) return usage(`${existing} exists, and adopt replaces no file; name another one`, answer);
+  if (options.output !== undefined && !/\.ya?ml$/.test(options.output))
+    return usage(`adopt writes YAML, so ${options.output} needs the ending .yaml`, answer);
   if (options.output !== undefined && options.output === options.import)
     return usage("--output and --import name one file; name two", answer);
   const about = { file: fileOf(source) };

@@ -156,9 +156,10 @@ function renderRedrive({ dead, policy, limit, redrive }: LettersOut, queue: stri
     ];
   return [
     `while the old code runs, send the letters of ${dead} again${policy === null ? ":" : ". A policy first takes away its delivery limit, because each look counts:"}`,
-    ...(policy === null ? [] : [policy.set]),
+    // The management API shows a new policy after up to 10 s.
+    ...(policy === null ? [] : [policy.set, "sleep 10"]),
     redrive,
-    `${policy === null ? "" : "10 s after the policy "}the command counts the letters; with the --confirm that it prints it sends them`,
+    "the command counts the letters; with the --confirm that it prints it sends them",
     ...(redrive.includes("HOST")
       ? ["USER and HOST are those of your broker: run adopt with --url to have them here"]
       : []),

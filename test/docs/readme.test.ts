@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 
@@ -110,6 +110,23 @@ test("the Pulumi program of the README registers the topology of its declaration
     "shop.billing.dead",
     "shop.undeliverable",
   ]);
+});
+
+test("the Pulumi program of docs/adopting.md deploys what adopt writes", async () => {
+  const folder = resolve(root, "out/adopting-test");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const [program = ""] = blocksOf(read("docs/adopting.md").replaceAll(/^ {3}/gm, ""), "ts");
+  writeFileSync(
+    resolve(folder, "index.ts"),
+    program.replace('"shop.yaml"', JSON.stringify(resolve(folder, "shop.yaml"))),
+  );
+  const words = ["adopt", "--definitions", "examples/masstransit.json", "--name", "shop"];
+  const main = ["src/cli/main.ts", ...words, "--output", resolve(folder, "shop.yaml")];
+  expect(spawnSync(process.execPath, main, { cwd: root }).status).toBe(0);
+  const run = await runProgram(() => import(/* @vite-ignore */ resolve(folder, "index.ts")), { preview: false });
+  expect(run.error).toBeUndefined();
+  expect(resourcesOf(run, "Queue").map((each) => each.inputs["name"])).toContain("billing_error");
 });
 
 test("the delays in the README's picture, and in its text, are the planned delays", () => {

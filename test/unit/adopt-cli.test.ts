@@ -61,17 +61,18 @@ test.for([
   ["a file of another broker", ["--servicebus", sound], /not a template of Azure Resource Manager/],
   ["an output that exists", ["--definitions", sound, "--output", sound], /replace/],
   ["an import file that exists", ["--definitions", sound, "--import", at("sound.json")], /exists, and adopt replaces/],
-  ["one file for both", ["--definitions", sound, "--output", at("x"), "--import", at("x")], /name one file/],
+  ["an output that is no YAML", ["--definitions", sound, "--output", at("x.ts")], /x\.ts needs the ending \.yaml/],
+  ["one file for both", ["--definitions", sound, "--output", at("x.yaml"), "--import", at("x.yaml")], /name one file/],
   [
     "a target of another broker",
-    ["--definitions", sound, "--target", "sqs@eu-west-1", "--output", at("x")],
+    ["--definitions", sound, "--target", "sqs@eu-west-1", "--output", at("x.yaml")],
     /another broker/,
   ],
 ] as const)("%s is wrong usage, and nothing is written", ([, words, message]) => {
   const { code, text } = adopt(...words);
   expect(code).toBe(2);
   expect(text).toMatch(message);
-  expect(existsSync(at("x"))).toBe(false);
+  expect(existsSync(at("x.yaml"))).toBe(false);
 });
 
 test.for([
@@ -80,10 +81,10 @@ test.for([
   ["RD315", { vhosts: [{ name: "/" }, { name: "b" }], queues: [queue("a"), { ...queue("a"), vhost: "b" }] }, []],
 ] as const)("%s refuses the input, and nothing is written", ([expected, definitions, words]) => {
   writeFileSync(at("refused.json"), JSON.stringify({ exchanges: [], bindings: [], ...definitions }));
-  const { code, text } = adopt("--definitions", at("refused.json"), "--output", at("x"), "--json", ...words);
+  const { code, text } = adopt("--definitions", at("refused.json"), "--output", at("x.yaml"), "--json", ...words);
   const { diagnostics } = JSON.parse(text) as { diagnostics: readonly { code: string }[] };
   expect([code, diagnostics.map((each) => each.code)]).toEqual([1, [expected]]);
-  expect(existsSync(at("x"))).toBe(false);
+  expect(existsSync(at("x.yaml"))).toBe(false);
 });
 
 const managed = {
@@ -123,14 +124,14 @@ test.for([
 ] as const)("%s is refused, and nothing is written", ([, option, text, chosen, code, message]) => {
   writeFileSync(at("bad.json"), text);
   const words = chosen.flatMap((name) => ["--queue", name]);
-  const files = ["--output", at("x"), "--import", at("y")];
+  const files = ["--output", at("x.yaml"), "--import", at("y")];
   const answer = adopt(`--${option}`, at("bad.json"), "--json", ...files, ...words);
   const { diagnostics } = JSON.parse(answer.text) as {
     diagnostics: readonly { code: string; message: string; value?: unknown }[];
   };
   expect([answer.code, diagnostics.map((each) => each.code)]).toEqual([1, expect.arrayContaining([code])]);
   expect(JSON.stringify(diagnostics)).toMatch(message);
-  expect([existsSync(at("x")), existsSync(at("y"))]).toEqual([false, false]);
+  expect([existsSync(at("x.yaml")), existsSync(at("y"))]).toEqual([false, false]);
 });
 
 test("arguments that cannot change get their effect, and a dead queue that deletes letters its loss", () => {
