@@ -160,6 +160,9 @@ function renderRedrive({ dead, policy, limit, redrive }: LettersOut, queue: stri
     ...(policy === null ? [] : [policy.set, "sleep 10"]),
     redrive,
     "the command counts the letters; with the --confirm that it prints it sends them",
+    ...(redrive.includes(" --work-queue ")
+      ? []
+      : [`letters that name no queue stay: choose those of this consumer by a filter, with --work-queue ${queue}`]),
     ...(redrive.includes("HOST")
       ? ["USER and HOST are those of your broker: run adopt with --url to have them here"]
       : []),

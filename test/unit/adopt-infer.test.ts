@@ -117,6 +117,18 @@ test("a dead queue with a name of Redeliver's own stays, and its consumer is not
   );
 });
 
+test("letters of a shared dead queue go to the queues that they name", () => {
+  const dying = { ...quorum, ...deadTo("dead") };
+  const { imports } = adoptText(
+    exported({ queues: [queue("orders", dying), queue("mail", dying), queue("dead", quorum)] }),
+  );
+  expect(imports.moves.map(({ queue: from }) => from)).toEqual(["orders", "mail"]);
+  for (const { letters } of imports.moves) {
+    expect(letters).toMatchObject({ dead: "dead", limit: null, remove: "DELETE /api/queues/%2F/dead" });
+    expect(letters?.redrive).toMatch(/^redeliver dead redrive --queue dead --url /);
+  }
+});
+
 describe("policies of others that stay in force", () => {
   const policy = (given: object): object => ({
     vhost: "/",

@@ -167,7 +167,11 @@ function parkedOf({ topology, surroundings }: Looking, queue: string): Inferred<
 }
 
 /** A dead queue is the end of the course. Otherwise its name has the name of the work queue in it. */
-function deadOf({ surroundings, settings }: Looking, queue: string, course: Course): Inferred<string> | undefined {
+export function deadOf(
+  { surroundings, settings }: Looking,
+  queue: string,
+  course: Course,
+): Inferred<string> | undefined {
   if (course.dead !== null && surroundings.shapeOf(course.dead) === "dead")
     return { value: course.dead, from: `messages of ${queue} end in ${course.dead}` };
   const others = settings.map((each) => each.queue).filter((name) => surroundings.shapeOf(name) !== "wait");

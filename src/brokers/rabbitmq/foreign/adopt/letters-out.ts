@@ -22,19 +22,18 @@ const usualPorts: ReadonlySet<string> = new Set(["", "15671", "15672"]);
  * A look counts towards the delivery limit, so `redeliver dead` refuses a queue that has one. A policy takes the limit
  * away for a while. It has the values of the policy that it goes before, because only one policy is in force.
  *
+ * @param workQueue of all letters; null if they are of several consumers, and each has to name its own
  * @param url of the management API; null if the input is a file
  */
 export function lettersOut(
   topology: BrokerTopology,
   version: SemanticsVersion,
+  dead: string,
   {
-    queue,
-    dead,
+    workQueue,
     virtualHost,
     url,
-  }: Readonly<Record<"queue" | "dead" | "virtualHost", string>> & {
-    readonly url: string | null;
-  },
+  }: Readonly<Record<"workQueue" | "url", string | null>> & { readonly virtualHost: string },
 ): LettersOut {
   const limitWith = (policies: readonly BrokerPolicy[]): number | null =>
     semanticsOf({ ...topology, policies }, version).settings(dead)?.deliveryLimit ?? null;
@@ -49,7 +48,7 @@ export function lettersOut(
     limit: left,
     policy:
       limit === null || left !== null ? null : { set: `PUT ${request} ${inShell(body)}`, end: `DELETE ${request}` },
-    redrive: `redeliver dead redrive --queue ${inShell(dead)} --work-queue ${inShell(queue)} ${placeIn(url, virtualHost)}`,
+    redrive: `redeliver dead redrive --queue ${inShell(dead)} ${workQueue === null ? "" : `--work-queue ${inShell(workQueue)} `}${placeIn(url, virtualHost)}`,
     remove: `DELETE ${path("queues", virtualHost, dead)}`,
   };
 }

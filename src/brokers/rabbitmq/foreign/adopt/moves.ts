@@ -3,11 +3,13 @@ import type { Importable } from "../../../../adopt/imports-below.ts";
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
 import { bindingKey } from "../../compile/differences.ts";
 import { parseRabbitmqTarget } from "../../compile/target.ts";
-import { type BrokerBinding, semanticsVersionOf } from "../../prove/semantics.ts";
+import { type BrokerBinding, type EffectiveSettings, semanticsVersionOf } from "../../prove/semantics.ts";
 import { type Deployment, namelessVirtualHost, targetOf } from "../deployment.ts";
 import { sameWays } from "../left-ways.ts";
 import { path, unbind } from "../leftovers.ts";
+import { courseOf } from "./course.ts";
 import { isSharedDelay } from "./frameworks.ts";
+import { deadOf } from "./infer.ts";
 import { lettersOut } from "./letters-out.ts";
 import { lookAt } from "./looking.ts";
 
@@ -35,6 +37,7 @@ export function movesOf(
   const declared = new Set([...topology.bindings, ...sameWays(found, compiled)].map(bindingKey));
   const isDeclared = (each: BrokerBinding): boolean => declared.has(bindingKey(each));
   const known = [...found.queues, ...topology.queues].map(({ name }) => name);
+  const ends = new Map(looking.settings.map((each) => [each.queue, deadQueueToday(looking, each)]));
   return topology.queues.flatMap(({ name: queue, role, consumer }): readonly Move[] => {
     if (role !== "work" || consumer === null) return [];
     const own = topology.queues.filter((each) => each.consumer === consumer);
@@ -51,6 +54,9 @@ export function movesOf(
     const [doubled, others] = [waysIn.filter(isDeclared), waysIn.filter((each) => !isDeclared(each))];
     const { name: dead = "" } = own.find((each) => each.role === "dead") ?? {};
     const isDeadThere = found.queues.some(({ name }) => name === dead);
+    const deadToday = isDeadThere ? dead : (ends.get(queue) ?? null);
+    const isShared = [...ends.values()].filter((each) => each === deadToday).length > 1;
+    const place = { workQueue: isShared ? null : queue, virtualHost, url };
     const waits = ownWaits(looking, queue);
     return [
       {
@@ -58,7 +64,7 @@ export function movesOf(
         queue,
         next: `${stem}.${next}`,
         hasFixedDead: fixed.has(`queue ${dead}`),
-        letters: isDeadThere ? lettersOut(found, version, { queue, dead, virtualHost, url }) : null,
+        letters: deadToday === null ? null : lettersOut(found, version, deadToday, place),
         unbind: doubled.map((each) => unbind(virtualHost, each)),
         staying: [...new Set(others.map(({ source }) => source))],
         waits,
@@ -69,6 +75,15 @@ export function movesOf(
       },
     ];
   });
+}
+
+/** The dead queue that a work queue has today, also if others share it. */
+function deadQueueToday(looking: ReturnType<typeof lookAt>, settings: EffectiveSettings): string | null {
+  const { semantics, surroundings } = looking;
+  const { queue } = settings;
+  if (surroundings.shapeOf(queue) !== "work") return null;
+  const [entry = { exchange: "", routingKey: queue }] = surroundings.entriesOf(settings);
+  return deadOf(looking, queue, courseOf(semantics, settings, entry))?.value ?? null;
 }
 
 /** The waiting queues that lead to this work queue alone. Those that a framework shares stay. */
