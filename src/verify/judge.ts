@@ -99,7 +99,7 @@ function otherCourse<State>(
   const endOf = ({ nodes }: Exploration<State>, edge: Edge | undefined): string => {
     if (edge === undefined) return "nothing";
     const places = edge.to.flatMap((index) => nodes.get(index) ?? []).map(({ state }) => describe(state));
-    return `${edge.label}: ${places.join(" and ")}${edge.waitedMs === 0 ? "" : ` after ${edge.waitedMs} ms`}`;
+    return `${edge.label}: ${places.join(" and ")}${waitedText(edge)}`;
   };
   for (const [at, { nodes }] of before.starts.entries()) visit(nodes, after.starts[at]?.nodes ?? []);
   for (const [left, right] of open) {
@@ -113,6 +113,11 @@ function otherCourse<State>(
     }
   }
   return null;
+}
+
+function waitedText({ waitedMs, waitedLatestMs }: Edge): string {
+  if (waitedLatestMs !== waitedMs) return ` after ${waitedMs} to ${waitedLatestMs} ms`;
+  return waitedMs === 0 ? "" : ` after ${waitedMs} ms`;
 }
 
 function eventOf(edge: Edge | undefined): unknown {

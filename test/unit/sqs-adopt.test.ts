@@ -89,6 +89,20 @@ test("a delay of new messages that goes away changes the behaviour", () => {
   expect(judged).toContainEqual(expect.objectContaining({ name: "reminders", effect: "otherwise", reason }));
 });
 
+test("another visibility timeout shows both times", () => {
+  const FunctionArn = "arn:aws:lambda:eu-west-1:123456789012:function:thumbnails";
+  const mapping = { EventSourceArn: arnOf("thumbnails"), FunctionArn, BatchSize: 10, State: "Enabled" };
+  const { judged } = adopt([
+    queue("thumbnails", { VisibilityTimeout: 60, ...redriveTo("thumbnails-dead", 2) }),
+    queue("thumbnails-dead"),
+    { Subscriptions: [] },
+    { EventSourceMappings: [{ ...mapping, MaximumBatchingWindowInSeconds: 5 }] },
+    { FunctionArn, Timeout: 30 },
+  ]);
+  const differing = judged?.find(({ settings }) => settings.some(({ key }) => key === "VisibilityTimeout"));
+  expect(differing?.reason).toMatch(/declared is .* after 0 to 185000 ms; deployed is .* after 0 to 60000 ms$/);
+});
+
 test("every change of behaviour is judged, and a filter keeps its keys", () => {
   const shape = adoptedShapes()["a topic with filters for each queue"];
   if (shape === undefined) throw new Error("no shape");
