@@ -43,7 +43,9 @@ export function renderPlan(
     ...idle.map((each) => `  ${visible(each.queue)} has no consumer, so the check after each step says nothing.`),
     ...renderForecast(forecast),
     ...(park === null ? [] : [`  ${park.letters} were sent too often, and are parked in ${visible(park.queue)}`]),
-    `Nothing has moved. With --confirm ${confirm} the letters are sent.`,
+    confirm === 0 && behind === 0
+      ? "Nothing has moved, and there is no letter to send."
+      : `Nothing has moved. With --confirm ${confirm} the letters are sent.`,
     ...(behind > 0
       ? [
           `${behind} are behind others of their message groups, and the broker does not show them yet. With --confirm ${confirm + behind} those that fit are sent, too.`,

@@ -64,5 +64,6 @@ test("the plan shows the forecast in a few lines", () => {
   expect(text).toContain("3 attempts each, 11 dead again after 1m 12s");
   expect(text.split("\n").length).toBeLessThan(12);
   const unknown = renderPlan(plan, speed, null, "no declaration names the queue");
+  expect(renderPlan({ ...plan, letters: 0, steps: [] }, speed, null, "none")).toContain("there is no letter to send");
   expect(unknown).toContain("What happens if they all fail again is unknown: no declaration names the queue.");
 });
