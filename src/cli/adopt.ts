@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 
+import { inShell } from "../adopt/in-shell.ts";
 import { writeYaml } from "../adopt/write-yaml.ts";
 import { brokerOf, parseTarget, type Target } from "../brokers/index.ts";
 import { importBlocksOf } from "../deploy/terraform.ts";
@@ -7,6 +8,7 @@ import { type Checked, accepted, hasErrors } from "../diagnostics/diagnostic.ts"
 import { type Adopted, adoptDeployment, partToAdopt } from "../migrate/adopt.ts";
 import { driftDiagnostics } from "../migrate/judge-drift.ts";
 import { againstFound, renderAdoption } from "../report/adoption.ts";
+import type { TlsFiles } from "../tls/read-tls-files.ts";
 import type { FoundDeployment } from "./audit-source.ts";
 import { auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -82,7 +84,18 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
   if (!adopted.ok) return refuse(adopted.diagnostics, answer, about, exitCodes.refused);
   const all = [...warnings, ...target.warnings, ...adopted.warnings];
   if (options.json !== true && all.length > 0) say(all, {});
-  return write(adopted.value, options, all, forgetting(found, chosen.value.name, adopted.value));
+  const complete = source.kind === "live" ? withCertificates(adopted.value, source.files) : adopted.value;
+  return write(complete, options, all, forgetting(found, chosen.value.name, adopted.value));
+}
+
+/** The printed commands need the certificates that the broker was read with. */
+function withCertificates(adopted: Adopted, files: TlsFiles): Adopted {
+  const given = Object.entries(files).filter(([, file]) => file !== undefined);
+  const words = given.map(([option, file]) => ` --${option} ${inShell(String(file))}`).join("");
+  const moves = adopted.imports.moves.map(({ letters, ...move }) => {
+    return { ...move, letters: letters && { ...letters, redrive: letters.redrive + words } };
+  });
+  return { ...adopted, imports: { ...adopted.imports, moves } };
 }
 
 /**

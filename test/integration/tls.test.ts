@@ -13,7 +13,7 @@ import { type Start, start } from "../support/consume/start.ts";
 import { deploy, type DeployedSystem, until } from "../support/deployed-system.ts";
 import { startTlsBroker } from "../support/consume/tls-broker.ts";
 import { createVhost } from "../support/live.ts";
-import { createManagement } from "../support/management.ts";
+import { type JsonObject, createManagement } from "../support/management.ts";
 import { createCliStack, hasPulumiCli } from "../support/pulumi-cli.ts";
 
 /** The user that the client's certificate names. */
@@ -178,6 +178,29 @@ describe.runIf(hasOpenssl && process.env["RABBITMQ_URL"] === undefined).each(cas
         await stack.refresh({ expectNoChanges: true });
       },
     );
+
+    test("adopt prints a redrive with the same certificates, and it works", async () => {
+      const { vhost, dispose } = await createVhost(started.broker);
+      onTestFinished(dispose);
+      const { ca, client, lockedKey, passphrase } = certificates;
+      const queue = (name: string, given: object): object => {
+        return { name, vhost, durable: true, auto_delete: false, arguments: given };
+      };
+      const dying = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "work.dead" };
+      const queues = [queue("work", dying), queue("work.dead", {})];
+      await createManagement(started.broker.managementUrl).importDefinitions({ queues } as JsonObject);
+      const run = async (words: readonly string[]): Promise<string> => {
+        const env = { ...process.env, RABBITMQ_PASSWORD: "guest", RABBITMQ_KEY_PASSPHRASE: passphrase };
+        const program = resolve(import.meta.dirname, "../../src/cli/main.ts");
+        const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...words], { env });
+        return stdout + stderr;
+      };
+      const url = `https://guest@localhost:${started.tlsPorts.management}/${encodeURIComponent(vhost)}`;
+      const said = await run(["adopt", "--url", url, "--ca", ca, "--cert", client.cert, "--key", lockedKey]);
+      const [, redrive = ""] = /^ *redeliver (dead redrive .*)$/m.exec(said) ?? expect.unreachable(said);
+      const words = redrive.replace("AMQP_PORT", String(started.tlsPorts.amqp)).split(" ");
+      expect(await run(words)).toContain("there is no letter to send");
+    });
 
     test.each(["audit", "leftovers"])(
       "%s reads over TLS with files, and names a file that does not fit",
