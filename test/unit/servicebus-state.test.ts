@@ -50,6 +50,9 @@ describe("a state of azurerm", () => {
     expect([code, forget]).toEqual([
       3,
       [
+        // The declaration has other names for these rules, and their code needs that of the subscription.
+        "terraform state rm azurerm_servicebus_subscription_rule.paid",
+        "terraform state rm azurerm_servicebus_subscription_rule.placed",
         "terraform state rm 'azurerm_servicebus_subscription.received[0]'",
         "terraform state rm azurerm_servicebus_subscription.billing",
         "terraform state rm azurerm_servicebus_topic.events",

@@ -30,7 +30,7 @@ export function importsOf({ namespaces }: Deployment, { topology }: ServicebusCo
     const differing = fixed.find((key) => (found?.properties[key] ?? false) !== (properties[key] ?? false));
     return [
       {
-        type: `azure-native:servicebus:${names.at(-1) === defaultRuleName ? "DefaultRule" : types[kind]}`,
+        type: typeOf(kind, names),
         logicalName: names.join("/"),
         id:
           found === undefined
@@ -46,5 +46,17 @@ export function importsOf({ namespaces }: Deployment, { topology }: ServicebusCo
       },
     ];
   });
-  return importsBelow("redeliver:servicebus:RetryTopology", component, all);
+  const imports = importsBelow("redeliver:servicebus:RetryTopology", component, all);
+  const known = new Set(own.map(({ kind, names }) => `${kind} ${names.join("/")}`));
+  // Its code needs that of its subscription, so it leaves the old program, too. It stays in the namespace.
+  const others = [...there].flatMap(([key, { kind, names, properties }]) => {
+    const isBelow = kind === "rule" && known.has(`subscription ${names.slice(0, -1).join("/")}`);
+    const { id } = properties;
+    return isBelow && !known.has(key) && typeof id === "string" ? [{ type: typeOf(kind, names), id }] : [];
+  });
+  return { ...imports, present: [...imports.present, ...others] };
+}
+
+function typeOf(kind: keyof typeof types, names: readonly string[]): string {
+  return `azure-native:servicebus:${names.at(-1) === defaultRuleName ? "DefaultRule" : types[kind]}`;
 }
