@@ -14,17 +14,18 @@ const delayMs = 500;
 const exchange = "";
 const routingKey = "shop.billing";
 
-function systemOf(strategy: Strategy): object {
+/** @param mailNames the names that mail's queues have of their own */
+function systemOf(strategy: Strategy, mailNames = {}): object {
   const common = {
     retry: { attempts: 3, backoff: { kind: "constant", delay: `${delayMs}ms` } },
     protocol: speaksAmqp091(strategy) ? "amqp-0-9-1" : "amqp-1.0",
   };
-  const mail = { from: { orders: "all" }, ...common };
+  const mail = { from: { orders: "all" }, ...common, ...mailNames };
   return { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing: common, mail } };
 }
 
-async function deployed(broker: Broker, strategy: Strategy, names = {}): Promise<DeployedSystem> {
-  const system = await deploy(broker, { ...systemOf(strategy), ...names }, strategy);
+async function deployed(broker: Broker, strategy: Strategy, declared: object): Promise<DeployedSystem> {
+  const system = await deploy(broker, declared, strategy);
   onTestFinished(system.dispose);
   return system;
 }
@@ -44,7 +45,7 @@ const cases = brokers().flatMap((broker) => strategiesOn(broker.version).map((st
 test.for(cases)(
   "messages straight to the work queue are retried as declared: $strategy on $broker.version",
   async ({ broker, strategy }) => {
-    const system = await deployed(broker, strategy);
+    const system = await deployed(broker, strategy, systemOf(strategy));
     const fates: Readonly<Record<string, Decision>> = { permanent: "permanent", fine: "success", crashing: "crash" };
     const billing = await drive({
       url: system.url,
@@ -102,9 +103,11 @@ test.for(cases)(
 test.for(cases)(
   "consume compares what is deployed, and runs, also with names of the user's own: $strategy on $broker.version",
   async ({ broker, strategy }) => {
-    const names = { names: { queue: "q-{consumer}", dead: "dlq {queue}", source: "{source}" } };
-    const system = await deployed(broker, strategy, names);
-    const declared = checked({ ...systemOf(strategy), ...names });
+    const names = { queue: "q-{consumer}", dead: "dlq {queue}", source: "{source}", shared: "r-{system}" };
+    const mailNames = { queue: "post", deadLetter: { queue: "lost post" } };
+    const declared = checked({ ...systemOf(strategy, mailNames), names });
+    const system = await deployed(broker, strategy, declared);
+    expect(await system.count("lost post")).toBe(0);
     const target = { broker: "rabbitmq", version: broker.version, strategy } as const;
     for (const connection of [{}, { managementUrl: broker.managementUrl }]) {
       const runs: string[] = [];
@@ -122,7 +125,7 @@ test.for(cases)(
         await system.publish(["b"], { exchange: "orders", routingKey: "order.placed" });
         expect(await lettersIn(system, "dlq q-billing", 1)).toEqual(["a"]);
         expect(runs).toEqual([1, 2, 3].map((number) => `q-billing ${number}`));
-        expect(await lettersIn(system, "q-mail", 1)).toEqual(["b"]);
+        expect(await lettersIn(system, "post", 1)).toEqual(["b"]);
       } finally {
         await running.stop();
       }
