@@ -120,13 +120,19 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
   // A deployment makes missing resources, and never changes others.
   const kept = new Set(["system", ...adopter.fixed]);
   const differences = drift === null ? null : judgeDrift(drift.value);
+  const imports = adopter.importsOf(deployment, proved.compiled, draft.system.name, url);
+  // No deployment writes a policy for a queue that gives way to a new one, so only its arguments count.
+  const leaving = new Set(imports.moves.length === 0 ? [] : imports.left.map(({ place }) => place));
   return accepted(
     {
       draft,
       proved,
       refused,
       unsaid: [...refused, ...draft.unsaid],
-      judged: differences?.filter(({ change, kind }) => change !== "missing" && !kept.has(kind)) ?? null,
+      judged:
+        differences?.filter(
+          ({ change, kind, name: of }) => change !== "missing" && !kept.has(kind) && !leaving.has(`queue ${of}`),
+        ) ?? null,
       added: differences?.filter(({ change }) => change === "missing").length ?? 0,
       findings,
       effect: adopter.effect,
@@ -136,7 +142,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
           .map((each) => [`${each.kind} ${each.name}`, each]),
       ),
       terraformType: adopter.terraformType,
-      imports: adopter.importsOf(deployment, proved.compiled, draft.system.name, url),
+      imports,
     },
     [...found.warnings, ...made.warnings, ...draft.warnings, ...broken, ...losing],
   );

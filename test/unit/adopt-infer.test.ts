@@ -117,6 +117,12 @@ test("a dead queue with a name of Redeliver's own stays, and its consumer is not
   );
 });
 
+test("a queue that gives way to a new one is compared by its arguments, and not by policies that it never gets", () => {
+  const { judged, fixed } = adoptText(exported({ queues: [queue("work", { "x-queue-type": "classic" })] }));
+  expect(judged).toEqual([]);
+  expect([...fixed.keys()]).toEqual(["queue work"]);
+});
+
 test("letters of a shared dead queue go to the queues that they name", () => {
   const dying = { ...quorum, ...deadTo("dead") };
   const { imports } = adoptText(
