@@ -25,9 +25,12 @@ const servicebusTests = ["test/integration/servicebus-*.test.ts"];
 const emulatorTests = ["test/emulators/servicebus/test/*.test.ts"];
 
 /** The longest first. */
-const longTests = ["consume-cluster-faults", "diff", "consume-cluster"].map(
-  (name) => `test/integration/${name}.test.ts`,
-);
+const longTests = (
+  "consume-cluster-faults dead-taking deployment-changes migrate-upgrade sqs-dead-killed sqs-dead servicebus-dead servicebus-migrate dead-redrive " +
+  "dead-journal sqs-migrate dead-faults migrate-apply shared-tiers sqs-dead-taking migrate-back diff consume-cluster"
+)
+  .split(" ")
+  .map((name) => `test/integration/${name}.test.ts`);
 
 /**
  * Starts the longest files of a project first. A fresh clone knows no times of earlier runs, and begins with the largest
@@ -55,8 +58,8 @@ const withoutBroker = {
 const withServicebusEmulator = {
   testTimeout: 240_000,
   hookTimeout: 60_000,
-  maxWorkers: 2,
-  // They wait more than they work.
+  // They wait more than they work: two leave more than half of two cores idle.
+  maxWorkers: 3,
   maxConcurrency: 12,
   sequence: { groupOrder: 3 },
 };
@@ -112,8 +115,8 @@ const config: ViteUserConfig = defineConfig({
           include: sqsTests,
           globalSetup: "test/support/sqs/emulator-setup.ts",
           testTimeout: 240_000,
-          maxWorkers: 2,
-          // They wait more than they work.
+          // They wait more than they work, as those of Service Bus.
+          maxWorkers: 3,
           maxConcurrency: 12,
           // After the brokers' tests, for the same reason.
           sequence: { groupOrder: 2 },
