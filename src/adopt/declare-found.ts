@@ -85,7 +85,6 @@ export function declareFound(found: FoundSystem, name: string, separator: string
       })),
     unsaid: [
       ...found.unsaid,
-      ...unsaidOptions(options),
       ...(foreign.length === 0
         ? []
         : [
@@ -157,7 +156,7 @@ function consumerFrom(
   sources: ReadonlyMap<string, KeyedSource>,
   dead: FoundConsumer["dead"],
 ): { readonly key: string; readonly declared: object; readonly comments: readonly Comment[] } {
-  const { delaysMs, crashDeliveries, handlerTimeoutMs, retainMs, parked, queueArguments, limits, order } = found;
+  const { delaysMs, crashDeliveries, handlerTimeoutMs, retainMs, parked, queueArguments, lengthLimits, order } = found;
   const path = ["consumers", key];
   const said = (value: { readonly from: string } | undefined, ...rest: readonly string[]): readonly Comment[] =>
     value === undefined ? [] : [{ path: [...path, ...rest], text: value.from }];
@@ -178,9 +177,9 @@ function consumerFrom(
               ...(dead === undefined ? {} : { queue: dead.value }),
             },
           }),
-      ...(queueArguments === undefined && limits === undefined
+      ...(queueArguments === undefined && lengthLimits === undefined
         ? {}
-        : { queueArguments: { ...queueArguments?.value, ...limits?.value } }),
+        : { queueArguments: { ...queueArguments?.value, ...lengthLimits?.value } }),
       ...(order === undefined ? {} : { order: order.value }),
     },
     comments: [
@@ -191,9 +190,9 @@ function consumerFrom(
       ...said(retainMs, "deadLetter"),
       ...said(parked, "deadLetter", "park"),
       ...said(dead, "deadLetter", "queue"),
-      ...said(queueArguments ?? limits, "queueArguments"),
-      ...Object.keys(queueArguments === undefined ? {} : (limits?.value ?? {})).flatMap((key) =>
-        said(limits, "queueArguments", key),
+      ...said(queueArguments ?? lengthLimits, "queueArguments"),
+      ...Object.keys(queueArguments === undefined ? {} : (lengthLimits?.value ?? {})).flatMap((key) =>
+        said(lengthLimits, "queueArguments", key),
       ),
       ...said(order, "order"),
     ],

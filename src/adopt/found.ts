@@ -46,8 +46,8 @@ export interface FoundConsumer {
   readonly parked?: Inferred<string> | undefined;
   /** The arguments of its own that the work queue has. Left out if it has none that a declaration knows. */
   readonly queueArguments?: Inferred<NonNullable<Consumer["queueArguments"]>> | undefined;
-  /** Arguments that not every strategy or version allows. Without such a one, the facts stand in their place. */
-  readonly limits?:
+  /** Arguments that not every strategy allows. Without such a strategy, the facts stand in their place. */
+  readonly lengthLimits?:
     | (Inferred<NonNullable<Consumer["queueArguments"]>> & { readonly unsaid: readonly Unsaid[] })
     | undefined;
   readonly order?: Inferred<"per-key"> | undefined;

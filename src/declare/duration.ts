@@ -42,7 +42,7 @@ export function formatDurationMs(durationMs: number): string {
 }
 
 /** Writes milliseconds as a duration, in the largest unit that leaves a whole number. */
-export function asDuration(durationMs: number): string {
+export function asDuration(durationMs: number): Duration {
   const unit = (["d", "h", "m", "s"] as const).find((each) => durationMs % unitMs[each] === 0) ?? "ms";
-  return `${durationMs / unitMs[unit]}${unit}`;
+  return `${durationMs / unitMs[unit]}${unit}` as Duration;
 }

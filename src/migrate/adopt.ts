@@ -128,7 +128,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
       draft,
       proved,
       refused,
-      unsaid: [...refused, ...draft.unsaid],
+      unsaid: [...refused, ...draft.unsaid, ...unsaidOptions(draft.options)],
       judged:
         differences?.filter(
           ({ change, kind, name: of }) => change !== "missing" && !kept.has(kind) && !leaving.has(`queue ${of}`),
@@ -158,10 +158,7 @@ function withAssumed(
   target: Target,
 ): Pick<Made, "draft" | "proved"> & { readonly broken: readonly Diagnostic[] } {
   if (assumed === undefined || Object.keys(assumed).length === 0) return { draft, proved, broken: [] };
-  const options = { ...draft.options, ...assumed };
-  const known = new Set(unsaidOptions(draft.options).map(({ fact }) => fact));
-  const unsaid = [...draft.unsaid.filter(({ fact }) => !known.has(fact)), ...unsaidOptions(options)];
-  const full = { ...draft, options, unsaid };
+  const full = { ...draft, options: { ...draft.options, ...assumed } };
   const held = proveDraft(full, target);
   return held.ok ? { draft: full, proved: held.value, broken: [] } : { draft: full, proved, broken: held.diagnostics };
 }
@@ -197,9 +194,13 @@ function compiledDraft(
   const proveOne = (each: FoundConsumer): Checked<Proved> =>
     proveDraft(declareFound({ ...found, consumers: [each] }, name, separator), target);
   const judged = found.consumers.map((whole) => {
-    const all = formsOf(whole).map((form) => ({ ...form, one: proveOne(form.consumer) }));
-    const [first = { consumer: whole, unsaid: [], one: proveOne(whole) }] = all;
-    return all.find(({ one }) => one.ok) ?? first;
+    const one = proveOne(whole);
+    if (one.ok) return { consumer: whole, one, unsaid: [] };
+    for (const form of formsOf(whole, one.diagnostics[0]?.message ?? "")) {
+      const less = proveOne(form.consumer);
+      if (less.ok) return { ...form, one: less };
+    }
+    return { consumer: whole, one, unsaid: [] };
   });
   const out = judged.flatMap(({ consumer: { queue }, one }): readonly Unsaid[] =>
     one.ok ? [] : [{ place: queue, fact: `it is left out: ${one.diagnostics[0]?.message}` }],
@@ -211,22 +212,21 @@ function compiledDraft(
   return compiledDraft(rest, target, name, separator, [...refused, ...out]);
 }
 
-/** A consumer as it is found, and without the parts that a compiler may refuse, each with the facts in their place. */
+/**
+ * A consumer without the parts that a compiler may refuse, each with the facts in their place.
+ *
+ * @param reason the compiler's reason against the whole of it
+ */
 function formsOf(
-  whole: FoundConsumer,
+  { lengthLimits, dead, ...own }: FoundConsumer,
+  reason: string,
 ): readonly { readonly consumer: FoundConsumer; readonly unsaid: readonly Unsaid[] }[] {
-  const { limits, dead, ...own } = whole;
-  const renamed = (place: string): Unsaid => ({
-    place,
-    fact: `it stays as it is: as a dead queue of ${whole.queue} it would clash with a name of Redeliver's own`,
-  });
+  const limits = lengthLimits?.unsaid ?? [];
+  const kept = dead === undefined ? [] : [{ place: dead.value, fact: `it is not the declared dead queue: ${reason}` }];
   return [
-    { consumer: whole, unsaid: [] },
-    ...(limits === undefined ? [] : [{ consumer: { ...own, dead }, unsaid: limits.unsaid }]),
-    ...(dead === undefined ? [] : [{ consumer: { ...own, limits }, unsaid: [renamed(dead.value)] }]),
-    ...(dead === undefined || limits === undefined
-      ? []
-      : [{ consumer: own, unsaid: [...limits.unsaid, renamed(dead.value)] }]),
+    { consumer: { ...own, dead }, unsaid: limits },
+    { consumer: { ...own, lengthLimits }, unsaid: kept },
+    { consumer: own, unsaid: [...limits, ...kept] },
   ];
 }
 

@@ -50,6 +50,17 @@ describe("a consumer timeout", () => {
     expect(consumer).toMatchObject({ queueArguments: { consumerTimeout } });
     expect(consumer).not.toHaveProperty("handlerTimeout");
   });
+  test("stays where a limit on the length has to go", () => {
+    const limited = { "x-max-length": 500, "x-overflow": "reject-publish", "x-consumer-timeout": 600_000 };
+    const back = waiting(30_000, "", "work");
+    const { consumer, facts } = inferred({
+      queues: [queue("work", { ...quorum, ...limited, ...deadTo("work.wait") }), queue("work.wait", back)],
+    });
+    expect(consumer).toMatchObject({ queueArguments: { consumerTimeout: "10m" } });
+    expect(facts.filter((each) => /^work: (max-length|consumer-timeout) is/.test(each))).toEqual([
+      expect.stringMatching(/^work: max-length is 500:/),
+    ]);
+  });
   test("is a fact where the version has none", () => {
     const { draft, unsaid } = adoptText(exported(timed(300_000)).replace("4.3.6", "3.10.8"), "rabbitmq@3.10");
     expect(draft.system.consumers["work"]).not.toHaveProperty("queueArguments");
@@ -112,7 +123,7 @@ test("a dead queue with a name of Redeliver's own stays, and its consumer is not
   expect(unsaid).toContainEqual(
     expect.objectContaining({
       place: "orders.failed",
-      fact: expect.stringMatching(/clash with a name of Redeliver/) as unknown,
+      fact: expect.stringMatching(/^it is not the declared dead queue: .*orders\.failed/) as unknown,
     }),
   );
 });

@@ -1,8 +1,8 @@
 import type { FoundConsumer, FoundSource, FoundSystem, Inferred, Unsaid } from "../../../../adopt/found.ts";
 import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
-import { formatDurationMs } from "../../../../declare/duration.ts";
+import { asDuration, formatDurationMs } from "../../../../declare/duration.ts";
 import { type Checked, accepted, diagnostic } from "../../../../diagnostics/diagnostic.ts";
-import { type RabbitmqTarget, rabbitmqLimits } from "../../compile/capabilities.ts";
+import { type RabbitmqTarget, capabilities, rabbitmqLimits } from "../../compile/capabilities.ts";
 import { failedExchange, parkedQueue, sharedRole } from "../../compile/names.ts";
 import { semanticsVersionOf } from "../../prove/semantics.ts";
 import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts";
@@ -14,7 +14,7 @@ import { type Looking, lookAt } from "./looking.ts";
 import { isPartOf, ownSystemOf } from "./own-system.ts";
 import { type Schedule, scheduleOf } from "./schedule.ts";
 import { sourcesInto } from "./sources-into.ts";
-import { inferredArguments, limitsOf, unsaidOf, unsaidOfDead } from "./unsaid.ts";
+import { inferredArguments, lengthLimitsOf, unsaidOf, unsaidOfDead } from "./unsaid.ts";
 
 const [singleActiveConsumer, queueLeaderLocator, quorumInitialGroupSize] = inferredArguments;
 
@@ -51,7 +51,8 @@ export function inferSystem(
   if (systems.size > 1) return { ok: false, diagnostics: [severalSystems(systems)] };
   const [name = null] = systems.keys();
   const strategies = [...new Set(work.map((each) => ownSystemOf(topology, each)?.strategy ?? null))];
-  const inferred = work.map((each) => consumerOf(looking, each, name));
+  const { consumerTimeoutPolicy: hasTimeout } = capabilities[target.version];
+  const inferred = work.map((each) => consumerOf(looking, each, { system: name, hasTimeout }));
   const deadQueues = [...new Set(inferred.flatMap(({ consumer }) => consumer.dead?.value ?? []))];
   const others = only.length > 0 ? [] : settings.filter((each) => !work.includes(each) && !isPart(each));
   return accepted({
@@ -101,7 +102,11 @@ function leftOut(
     : [];
 }
 
-function consumerOf(looking: Looking, settings: EffectiveSettings, system: string | null) {
+function consumerOf(
+  looking: Looking,
+  settings: EffectiveSettings,
+  { system, hasTimeout }: { readonly system: string | null; readonly hasTimeout: boolean },
+) {
   const { semantics, surroundings } = looking;
   const { queue } = settings;
   const [entry = { exchange: "", routingKey: queue }] = surroundings.entriesOf(settings);
@@ -122,8 +127,8 @@ function consumerOf(looking: Looking, settings: EffectiveSettings, system: strin
       crashDeliveries: crash,
       dead,
       parked: parkedOf(looking, queue),
-      queueArguments: argumentsOf(looking, queue),
-      limits: limitsOf(looking, settings),
+      queueArguments: argumentsOf(looking, queue, hasTimeout),
+      lengthLimits: lengthLimitsOf(looking, settings),
       handlerTimeoutMs: timeout,
     },
     unsaid: [
@@ -136,6 +141,7 @@ function consumerOf(looking: Looking, settings: EffectiveSettings, system: strin
         course,
         dead: dead?.value ?? null,
         isCounted: schedule.countsCrashes || settings.deliveryLimit !== null || system !== null,
+        hasTimeout,
       }),
     ],
   };
@@ -148,15 +154,17 @@ function namesAround({ topology }: Looking, queue: string): readonly string[] {
     .filter((name) => /^(nsb|celery|delay_)/.test(name) || name.startsWith(`${queue}_`));
 }
 
-/** The arguments that fit every strategy and version. Others are among the facts that a declaration cannot say. */
-function argumentsOf({ topology }: Looking, queue: string): FoundConsumer["queueArguments"] {
+/** The arguments that fit every strategy of the version. Others are among the facts that a declaration cannot say. */
+function argumentsOf({ topology }: Looking, queue: string, hasTimeout: boolean): FoundConsumer["queueArguments"] {
   const given = topology.queues.find(({ name }) => name === queue)?.arguments ?? {};
   const names = { singleActiveConsumer, queueLeaderLocator, quorumInitialGroupSize };
   const found = Object.entries(names).flatMap(([key, argument]) =>
     given[argument] === undefined ? [] : [[key, given[argument]] as const],
   );
-  if (found.length === 0) return undefined;
-  return { value: Object.fromEntries(found), from: `${queue} has these arguments` };
+  const timeoutMs = hasTimeout ? given["x-consumer-timeout"] : undefined;
+  const timeout = typeof timeoutMs === "number" && timeoutMs > 0 ? { consumerTimeout: asDuration(timeoutMs) } : {};
+  const value = { ...Object.fromEntries(found), ...timeout };
+  return Object.keys(value).length === 0 ? undefined : { value, from: `${queue} has these arguments` };
 }
 
 /** Nothing leads into a queue for parked letters, so only its name shows it. */

@@ -1,4 +1,3 @@
-import { type Duration, asDuration } from "../../../../declare/duration.ts";
 import type { FoundConsumer, Unsaid } from "../../../../adopt/found.ts";
 import type { EffectiveSettings } from "../../prove/semantics.ts";
 import { purposeOf } from "../../../../foreign/purpose.ts";
@@ -14,7 +13,7 @@ const reasons: Readonly<Record<string, string>> = {
     "queueArguments.maxLengthBytes has it under native and deferred, and a full queue then refuses messages",
   "message-ttl": "in a compiled work queue no message expires",
   expires: "a compiled queue stays without use",
-  "consumer-timeout": "queueArguments.consumerTimeout has it, and this version or handlerTimeout does not allow it",
+  "consumer-timeout": "this version of RabbitMQ ignores it",
   "queue-mode": "it has no meaning for quorum queues",
   "queue-leader-locator": "the broker places the leaders",
   "queue-master-locator": "the broker places the leaders",
@@ -38,28 +37,16 @@ export const inferredArguments = [
   "x-quorum-initial-group-size",
 ] as const;
 
-/**
- * The limits of a work queue that a declaration can have under some strategies or versions: lengths if the full queue
- * refuses messages, and a consumer timeout of its own.
- */
-export function limitsOf(
+/** The limits on the length of a work queue that a declaration can have: a full queue refuses messages. */
+export function lengthLimitsOf(
   looking: Looking,
   { queue, maxLength, maxLengthBytes, overflow }: EffectiveSettings,
-): FoundConsumer["limits"] {
-  const own = looking.topology.queues.find(({ name }) => name === queue)?.arguments ?? {};
-  const { "x-consumer-timeout": timeoutMs } = own;
-  const isFull = overflow === "reject-publish";
-  const value = {
-    ...(isFull && maxLength !== null ? { maxLength } : {}),
-    ...(isFull && maxLengthBytes !== null ? { maxLengthBytes } : {}),
-    ...(typeof timeoutMs === "number" && timeoutMs > 0 ? { consumerTimeout: asDuration(timeoutMs) as Duration } : {}),
-  };
-  const keys = Object.keys(value);
-  if (keys.length === 0) return undefined;
+): FoundConsumer["lengthLimits"] {
+  if (overflow !== "reject-publish" || (maxLength === null && maxLengthBytes === null)) return undefined;
   return {
-    value,
-    from: `${queue} has ${keys.length === 1 ? "this limit" : "these limits"}${isFull && keys.some((key) => key.startsWith("max")) ? ", and refuses messages while it is full" : ""}`,
-    unsaid: valuesAmong(looking, queue, [...(isFull ? lengthKeys : []), "consumer-timeout"]),
+    value: { ...(maxLength === null ? {} : { maxLength }), ...(maxLengthBytes === null ? {} : { maxLengthBytes }) },
+    from: `${queue} has these limits, and refuses messages while it is full`,
+    unsaid: valuesAmong(looking, queue, lengthKeys),
   };
 }
 
@@ -67,17 +54,30 @@ export function limitsOf(
 export function unsaidOf(
   looking: Looking,
   settings: EffectiveSettings,
-  { course, dead, isCounted }: { readonly course: Course; readonly dead: string | null; readonly isCounted: boolean },
+  {
+    course,
+    dead,
+    isCounted,
+    hasTimeout,
+  }: {
+    readonly course: Course;
+    readonly dead: string | null;
+    /** True if a limit ends the crashes of a message. */
+    readonly isCounted: boolean;
+    /** True if the version has a consumer timeout of a queue. */
+    readonly hasTimeout: boolean;
+  },
 ): readonly Unsaid[] {
   const { queue, kind } = settings;
   const said = (fact: string): Unsaid => ({ place: queue, fact });
   const own = looking.topology.queues.find(({ name }) => name === queue)?.arguments ?? {};
   const isInferred = (key: string): boolean =>
     inferredArguments.some((each) => each === `x-${key}` && own[each] !== undefined);
-  const hasLimits = settings.overflow === "reject-publish";
-  const others = Object.keys(reasons).filter(
-    (key) => !isInferred(key) && key !== "consumer-timeout" && !(hasLimits && lengthKeys.includes(key)),
-  );
+  const hasLimits = lengthLimitsOf(looking, settings) !== undefined;
+  const isTimed = own["x-consumer-timeout"] === undefined || hasTimeout;
+  const others = Object.keys(reasons)
+    .filter((key) => !isInferred(key) && !(hasLimits && lengthKeys.includes(key)))
+    .filter((key) => key !== "consumer-timeout" || !isTimed);
   return [
     ...(kind === "classic"
       ? [
