@@ -46,7 +46,7 @@ function letterOf(
         .find((text) => text !== undefined),
     messageId,
     correlationId,
-    death: isPublished(tables) ? null : lastDeath(recorded, contract),
+    death: lastDeath(recorded, contract, isPublished(tables)),
     // A copy that a consumer published may carry the records of earlier deaths, which look like those after it.
     isRewritten: false,
   };
@@ -66,12 +66,14 @@ function isPublished(tables: readonly unknown[]): boolean {
 /** One record of x-death or x-opt-deaths: the deaths in one queue for one reason. */
 type DeathRecord = ReturnType<typeof recordsOf>[number];
 
-function lastDeath(recorded: unknown, contract: AnyContract | undefined): Death | null {
+function lastDeath(recorded: unknown, contract: AnyContract | undefined, published: boolean): Death | null {
   const records = [read(recorded, "x-death"), read(recorded, "x-opt-deaths")].flatMap(recordsOf);
   const last = lastRecord(recorded, records, contract);
   if (last === undefined) return null;
   const at = last.lastAt ?? (last.count === 1 ? last.firstAt : undefined);
   const isOwn = contract !== undefined && isOfRabbitmq(contract) && contract.workQueue === last.queue;
+  // A death in the contract's work queue is the end, whichever records an earlier life left in the headers.
+  if (published && !isOwn) return null;
   const reason = isOwn ? contractsReason(last.reason, contract) : brokersReason(last.reason);
   return {
     queue: last.queue,
