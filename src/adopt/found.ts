@@ -119,6 +119,8 @@ export interface Move {
 /** The way of the letters of an old dead queue back into their work queue, and the end of the dead queue. */
 export interface LettersOut {
   readonly dead: string;
+  /** True if it has letters of other consumers, too. */
+  readonly isShared: boolean;
   /** The requests that set and end a policy without a delivery limit. Null if the queue needs none, or if none helps. */
   readonly policy: { readonly set: string; readonly end: string } | null;
   /** The delivery limit of the queue that no policy takes away. Null if there is none. */

@@ -72,8 +72,8 @@ export function renderAdoption(
 function effectOf(difference: JudgedDifference | undefined): string {
   if (difference === undefined) return "";
   const { effect, reason, consumers, trace } = difference;
-  const why = reason === "" ? "" : `: ${consumers.length === 0 ? "" : `${nameSome(consumers)}: `}${reason}`;
-  return [`${effectWords[effect]}${why}`, ...trace.map((step, at) => `${at + 1}. ${step}`)]
+  const why = consumers.length === 0 ? reason : `${nameSome(consumers)}: ${reason}`;
+  return [effectWords[effect], ...(reason === "" ? [] : [why]), ...trace.map((step, at) => `${at + 1}. ${step}`)]
     .map((line) => `    ${visible(line)}\n`)
     .join("");
 }
@@ -149,7 +149,7 @@ function renderWaysIn({ queue, next, unbind, staying }: Move, hasState: boolean)
 }
 
 /** The way of the letters back to the old code, which may know what to do with them. */
-function renderRedrive({ dead, policy, limit, redrive }: LettersOut, queue: string): readonly string[] {
+function renderRedrive({ dead, policy, limit, redrive, isShared }: LettersOut, queue: string): readonly string[] {
   if (limit !== null)
     return [
       `${dead} has the delivery limit ${limit}, and no policy takes it away, so redeliver dead refuses it. While the old code runs, move its letters to ${queue} by a shovel`,
@@ -159,10 +159,10 @@ function renderRedrive({ dead, policy, limit, redrive }: LettersOut, queue: stri
     // The management API shows a new policy after up to 10 s.
     ...(policy === null ? [] : [policy.set, "sleep 10"]),
     redrive,
-    "the command counts the letters; with the --confirm that it prints it sends them",
-    ...(redrive.includes(" --work-queue ")
-      ? []
-      : [`letters that name no queue stay: choose those of this consumer by a filter, with --work-queue ${queue}`]),
+    "this only counts the letters: run it again with the --confirm that it prints, to send them",
+    ...(isShared
+      ? [`letters that name no queue stay: choose those of this consumer by a filter, with --work-queue ${queue}`]
+      : []),
     ...(redrive.includes("HOST")
       ? ["USER and HOST are those of your broker: run adopt with --url to have them here"]
       : []),

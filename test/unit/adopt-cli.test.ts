@@ -145,7 +145,7 @@ test("arguments that cannot change get their effect, and a dead queue that delet
   expect(text).toContain("These lose messages today:\n  work.dead: message-ttl is 86400000: the broker deletes older");
   expect(text).toContain("  work.dead: max-length is 1000: a full queue drops letters today");
   expect(text).toMatch(
-    / {2}queue work\.dead: .*\n {4}messages can be lost by it: work: a message is lost: .*\n {4}1\. published: /,
+    / {2}queue work\.dead: .*\n {4}messages can be lost by it\n {4}work: a message is lost: .*\n {4}1\. published: /,
   );
   const { left } = JSON.parse(adopt("--definitions", file, "--json").text) as { left: readonly object[] };
   const effect = {

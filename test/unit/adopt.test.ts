@@ -125,6 +125,7 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
     letters: {
       dead: "billing.dlq",
       limit: null,
+      isShared: false,
       policy: null,
       redrive:
         "redeliver dead redrive --queue billing.dlq --work-queue billing --url amqp://USER@HOST/%2F --management-url http://HOST:15672",

@@ -45,6 +45,7 @@ export function lettersOut(
   const body = JSON.stringify({ pattern, "apply-to": applyTo, priority, definition });
   return {
     dead,
+    isShared: workQueue === null,
     limit: left,
     policy:
       limit === null || left !== null ? null : { set: `PUT ${request} ${inShell(body)}`, end: `DELETE ${request}` },
