@@ -6,6 +6,7 @@ import { compareChange } from "../migrate/compare-change.ts";
 import { refusal, showWarnings } from "./accept.ts";
 import { type Changed, deployedOf } from "../migrate/deployed.ts";
 import type { LeftBehind } from "../migrate/left-behind.ts";
+import { type HeldQueues, heldAfter } from "../migrate/held-queues.ts";
 import { type TakenSources, takenAfter } from "../migrate/taken-sources.ts";
 
 export type { LeftBehind } from "../migrate/left-behind.ts";
@@ -27,8 +28,15 @@ export interface Guard {
   readonly left: () => readonly LeftBehind[];
   /** The promises that do not hold for messages that wait during the update; known at the same time. */
   readonly warnings: () => readonly Diagnostic[];
-  /** The sources that consumers took from up to now, for the next update to compare with; known at the same time. */
-  readonly taken: () => TakenSources;
+  /** The facts that the next update compares with; known at the same time. */
+  readonly remembered: () => Remembered;
+}
+
+interface Remembered {
+  /** The sources that consumers took from up to now. */
+  readonly taken: TakenSources;
+  /** The queues that consumers have had up to now. */
+  readonly held: HeldQueues;
 }
 
 /**
@@ -42,7 +50,7 @@ export function guardChange(changing: Changing, options: pulumi.ComponentResourc
   const to = deployedOf(changing.to);
   let left: readonly LeftBehind[] = [];
   let warnings: readonly Diagnostic[] = [];
-  let taken = takenAfter({}, to);
+  let remembered: Remembered = { taken: takenAfter({}, to), held: heldAfter({}, to) };
   const compare = ({ oldInputs = {}, oldOutputs = {} }: pulumi.ResourceHookArgs): void => {
     const compared = compareChange({ inputs: oldInputs, outputs: oldOutputs }, to);
     // If this version cannot read the state, the options of each resource remain. They keep everything but the bindings
@@ -52,9 +60,10 @@ export function guardChange(changing: Changing, options: pulumi.ComponentResourc
       throw new Error(
         `${type} ${JSON.stringify(name)} cannot be changed like this\n${renderDiagnostics(compared.problems)}`,
       );
-    ({ left, taken, warnings } = compared);
+    ({ left, warnings } = compared);
+    remembered = { taken: compared.taken, held: compared.held };
   };
-  const known = { left: () => left, warnings: () => warnings, taken: () => taken };
+  const known = { left: () => left, warnings: () => warnings, remembered: () => remembered };
   // Pulumi's mocks know no hooks, and would wait for ever for an unregistered one.
   if (!pulumi.runtime.hasEngine()) return { options, ...known };
   const hook = new pulumi.ResourceHook(`${type} ${name}: changes that are not possible`, compare, { onDryRun: true });
@@ -88,11 +97,17 @@ export function leftOf(component: pulumi.Resource, { left, warnings }: Guard): p
 }
 
 /**
- * The sources that the next update compares with. As an output, they are in the state as soon as the component is
+ * The facts that the next update compares with. As outputs, they are in the state as soon as the component is
  * registered.
  */
-export function takenOf(component: pulumi.Resource, { taken }: Guard): pulumi.Output<TakenSources> {
-  return component.urn.apply(taken);
+export function rememberedOf(
+  component: pulumi.Resource,
+  { remembered }: Guard,
+): { readonly [Fact in keyof Remembered]: pulumi.Output<Remembered[Fact]> } {
+  return {
+    taken: component.urn.apply(() => remembered().taken),
+    held: component.urn.apply(() => remembered().held),
+  };
 }
 
 /** Warns on the component of the parts that stay on the broker, and says how to remove them. */

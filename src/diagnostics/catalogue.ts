@@ -117,7 +117,7 @@ export const catalogue = {
   ),
   RD302: error(
     "A resource cannot be changed in place",
-    "A queue, an exchange or a topic keeps its name but needs settings that the broker cannot change afterwards. Usually the strategy has changed: by hand, because `auto` chose another one, or because the target has another version. Or a consumer would receive from another queue or have another dead queue, while messages wait in the old one. The update stops before it changes anything, also with --skip-preview. Name the deployed strategy or version in the target. Or let `redeliver migrate` find the steps to the new form.",
+    "A queue, an exchange or a topic keeps its name but needs settings that the broker cannot change afterwards. Usually the strategy has changed: by hand, because `auto` chose another one, or because the target has another version. Or a consumer would receive from another queue or have another dead queue, while messages wait in the old one. Or a queue that a removed consumer left behind would get another consumer. The update stops before it changes anything, also with --skip-preview. Name the deployed strategy or version in the target, or let `redeliver migrate` find the steps to the new form.",
   ),
   RD303: error(
     "A source is removed while a consumer takes from it",

@@ -1,4 +1,5 @@
 import { type Deployed, isElsewhere, readDeployed, underNewNames } from "./deployed.ts";
+import { heldAfter, leftQueuesTaken, readHeld } from "./held-queues.ts";
 import { leftBehind } from "./left-behind.ts";
 import { proveChange } from "./prove-change.ts";
 import { refuseChange } from "./refuse-change.ts";
@@ -22,8 +23,10 @@ export function compareChange({ inputs, outputs }: KeptState, to: Deployed) {
   if (old === null) return null;
   const from = underNewNames(old, to.system);
   // Another broker or region has none of the old bindings.
-  const before = isElsewhere(from, to) ? readTaken(undefined) : takenAfter(readTaken(outputs["taken"]), from);
-  const refused = refuseChange(from, to, before);
+  const kept = isElsewhere(from, to) ? null : outputs;
+  const before = kept === null ? readTaken(undefined) : takenAfter(readTaken(kept["taken"]), from);
+  const held = kept === null ? readHeld(undefined) : heldAfter(readHeld(kept["held"]), from);
+  const refused = [...refuseChange(from, to, before), ...leftQueuesTaken(from, to, held)];
   const proved = refused.length > 0 ? null : proveChange(from, to);
   return {
     /** The reasons to refuse it; empty if it is allowed. */
@@ -33,5 +36,7 @@ export function compareChange({ inputs, outputs }: KeptState, to: Deployed) {
     left: leftBehind(from, to),
     /** The sources that consumers took from up to now. The next change is compared with them. */
     taken: takenAfter(before, to),
+    /** The queues that consumers have had up to now, for the same purpose. */
+    held: heldAfter(held, to),
   };
 }

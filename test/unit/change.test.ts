@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import { compareChange } from "../../src/migrate/compare-change.ts";
 import { type Deployed, readDeployed } from "../../src/migrate/deployed.ts";
+import type { HeldQueues } from "../../src/migrate/held-queues.ts";
 import { leftBehind } from "../../src/migrate/left-behind.ts";
 import { takenAfter } from "../../src/migrate/taken-sources.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
@@ -182,6 +183,7 @@ test("the state is compared with the new deployment, and the taken sources are r
     warnings: [],
     left: [],
     taken: { shop: { billing: ["orders"] } },
+    held: { "shop.billing": { system: "shop", consumer: "billing", deadQueue: "shop.billing.dead" } },
   });
   const native = deployed(shop, rabbitmq("4.3", "native"));
   const { problems, left } = compareChange(kept({}), native) ?? {};
@@ -193,6 +195,31 @@ test("the state is compared with the new deployment, and the taken sources are r
     "RD303 sources.sales",
   ]);
   expect(compareChange({ inputs: {}, outputs: {} }, same)).toBeNull();
+});
+
+test("a queue that a consumer left behind passes to no other consumer", () => {
+  const only = (name: string, own: object) => ({ ...shop, consumers: { [name]: { ...consumer, ...own } } });
+  const inState = (system: object, held: HeldQueues = {}) => ({
+    inputs: { declaration: system, target: rabbitmq() },
+    outputs: { held },
+  });
+  const next = (kept: ReturnType<typeof inState>, system: object) => {
+    const compared = compareChange(kept, deployed(system, rabbitmq()));
+    const problems = compared?.problems.map(({ code, path, message }) => `${code} ${path}: ${message}`);
+    return { problems, kept: inState(system, compared?.held) };
+  };
+  const away = next(inState(only("billing", { queue: "legacy" })), only("mail", {}));
+  expect(away.problems).toEqual([]);
+  expect(next(away.kept, only("late", { queue: "legacy" })).problems).toEqual([
+    "RD302 consumers.late.queue: the queue legacy belonged to billing of shop and would belong to late",
+  ]);
+  // It is the same consumer under another name, but its dead letters would go to two queues.
+  const renamed = { queue: "legacy", formerly: "billing", deadLetter: { queue: "lost" } };
+  expect(next(away.kept, only("late", renamed)).problems).toEqual([
+    "RD302 consumers.late.deadLetter.queue: the dead queue of legacy was legacy.dead and would be lost",
+  ]);
+  expect(next(away.kept, only("late", { queue: "legacy", formerly: "billing" })).problems).toEqual([]);
+  expect(next(away.kept, only("billing", { queue: "legacy" })).problems).toEqual([]);
 });
 
 test("a declaration that this version refuses is not compared", () => {

@@ -1,5 +1,6 @@
 import { compareChange } from "../../../src/migrate/compare-change.ts";
 import { readDeployed } from "../../../src/migrate/deployed.ts";
+import { type HeldQueues, heldAfter } from "../../../src/migrate/held-queues.ts";
 import { takenAfter, type TakenSources } from "../../../src/migrate/taken-sources.ts";
 import type { RegisteredResource } from "../pulumi.ts";
 import type { StateEntry } from "./engine-model.ts";
@@ -7,7 +8,7 @@ import type { StateEntry } from "./engine-model.ts";
 const isComponent = ({ type }: RegisteredResource): boolean => type.startsWith("redeliver:");
 
 /** The outputs of components in the state, by URN. */
-export type Taken = Map<string, TakenSources>;
+export type Taken = Map<string, { readonly taken: TakenSources; readonly held: HeldQueues }>;
 
 /**
  * The verdict of a component's hook on a program. The state has the declaration of the last update, even if that was
@@ -25,7 +26,7 @@ export function refusalOf(
   if (now === undefined || old === undefined) return null;
   const to = readDeployed(now.inputs["declaration"], now.inputs["target"]);
   if (to === null) throw new Error("the program does not compile");
-  const compared = compareChange({ inputs: old.inputs, outputs: { taken: taken.get(now.urn) } }, to);
+  const compared = compareChange({ inputs: old.inputs, outputs: taken.get(now.urn) ?? {} }, to);
   if (compared === null) throw new Error("the state cannot be read");
   return compared.problems.length === 0 ? null : compared.problems.map(({ message }) => message).join("\n");
 }
@@ -34,6 +35,8 @@ export function refusalOf(
 export function noteTaken(state: readonly StateEntry[], taken: Taken): void {
   for (const { urn, inputs } of state.filter(isComponent)) {
     const declared = readDeployed(inputs["declaration"], inputs["target"]);
-    if (declared !== null) taken.set(urn, takenAfter(taken.get(urn) ?? {}, declared));
+    if (declared === null) continue;
+    const before = taken.get(urn) ?? { taken: {}, held: {} };
+    taken.set(urn, { taken: takenAfter(before.taken, declared), held: heldAfter(before.held, declared) });
   }
 }

@@ -5,7 +5,7 @@ import { type Answer, askBroker } from "./ask-broker.ts";
 import { deployRabbitmq } from "./deploy.ts";
 import { registered } from "./resources.ts";
 import { type Asked, acceptOrRefuse, inputsOf, showWarnings, summarise } from "../../../deploy/accept.ts";
-import { type LeftBehind, guardChange, leftOf, takenOf } from "../../../deploy/guard-change.ts";
+import { type LeftBehind, guardChange, leftOf, rememberedOf } from "../../../deploy/guard-change.ts";
 
 /**
  * The arguments that decide the topology are plain, because they must be known before any resource is created, in a
@@ -72,6 +72,6 @@ export class RetryTopology extends pulumi.ComponentResource {
     this.contracts = compiled.contracts;
     this.workQueues = deployed.workQueues;
     this.left = leftOf(this, guard);
-    this.registerOutputs({ ...summarise(accepted), left: this.left, taken: takenOf(this, guard) });
+    this.registerOutputs({ ...summarise(accepted), left: this.left, ...rememberedOf(this, guard) });
   }
 }

@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { CompiledSystem } from "../../index.ts";
 import { deployServicebus } from "./deploy.ts";
 import { type Asked, acceptOrRefuse, inputsOf, showWarnings, summarise } from "../../../deploy/accept.ts";
-import { type LeftBehind, guardChange, leftOf, takenOf } from "../../../deploy/guard-change.ts";
+import { type LeftBehind, guardChange, leftOf, rememberedOf } from "../../../deploy/guard-change.ts";
 
 /**
  * The arguments that decide the topology are plain, because they must be known before any resource is created, in a
@@ -59,6 +59,6 @@ export class ServicebusRetryTopology extends pulumi.ComponentResource {
     this.workQueues = deployed.workQueues;
     this.topics = deployed.topics;
     this.left = leftOf(this, guard);
-    this.registerOutputs({ ...summarise(accepted), left: this.left, taken: takenOf(this, guard) });
+    this.registerOutputs({ ...summarise(accepted), left: this.left, ...rememberedOf(this, guard) });
   }
 }

@@ -4,7 +4,7 @@ import type { CompiledSystem } from "../../index.ts";
 import { type DeployedQueue, type Naming, deploySqs, diagnoseAutomaticNames } from "./deploy.ts";
 import { diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { type Asked, acceptOrRefuse, inputsOf, refusal, showWarnings, summarise } from "../../../deploy/accept.ts";
-import { type LeftBehind, guardChange, leftOf, takenOf } from "../../../deploy/guard-change.ts";
+import { type LeftBehind, guardChange, leftOf, rememberedOf } from "../../../deploy/guard-change.ts";
 
 /**
  * The arguments that decide the topology are plain, because they must be known before any resource is created, in a
@@ -64,7 +64,7 @@ export class SqsRetryTopology extends pulumi.ComponentResource {
     this.deadQueues = deployed.deadQueues;
     this.topics = deployed.topics;
     this.left = leftOf(this, guard);
-    this.registerOutputs({ ...summarise(accepted), left: this.left, taken: takenOf(this, guard) });
+    this.registerOutputs({ ...summarise(accepted), left: this.left, ...rememberedOf(this, guard) });
   }
 }
 

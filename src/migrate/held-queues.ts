@@ -1,0 +1,79 @@
+import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
+import { nameOfSystem } from "../plan/plan.ts";
+import type { Deployed } from "./deployed.ts";
+
+/**
+ * By work queue, the consumer whose messages may still lie in it, and the dead queue that they go to: `{ legacy: {
+ * system: "shop", consumer: "billing", deadQueue: "shop.billing.dead" } }`. A renamed consumer has its first name here.
+ */
+export type HeldQueues = Readonly<Record<string, Held>>;
+
+export interface Held {
+  readonly system: string;
+  readonly consumer: string;
+  readonly deadQueue: string | null;
+}
+
+/**
+ * Adds the work queues of a declaration. A queue stays known after its consumer has left, because the queue stays on
+ * the broker with its messages.
+ *
+ * @param before the queues of all earlier declarations
+ */
+export function heldAfter(before: HeldQueues, side: Pick<Deployed, "system" | "compiled">): HeldQueues {
+  const system = nameOfSystem(side.system);
+  const now = side.compiled.contracts.flatMap(({ workQueue, deadQueue, consumer }) =>
+    workQueue === null ? [] : [[workQueue, { system, consumer: firstName(side, consumer), deadQueue }] as const],
+  );
+  return { ...before, ...Object.fromEntries(now) };
+}
+
+function firstName({ system }: Pick<Deployed, "system">, consumer: string): string {
+  return system.consumers[consumer]?.formerly ?? consumer;
+}
+
+/**
+ * Refuses a queue that an earlier consumer left behind and that would get another consumer, or another dead queue. The
+ * old messages would reach the wrong code, and a dead letter would go to both dead queues.
+ *
+ * @param from the last declaration. `refuseChange` compares the queues that it has.
+ */
+export function leftQueuesTaken(from: Deployed, to: Deployed, held: HeldQueues): readonly Diagnostic[] {
+  const [known, stayed] = [new Set<string | null>(), new Set<string>()];
+  for (const { workQueue, consumer } of from.compiled.contracts) {
+    known.add(workQueue);
+    stayed.add(consumer);
+  }
+  return to.compiled.contracts.flatMap(({ workQueue, deadQueue, consumer }) => {
+    const [queue, was] = [workQueue ?? "", known.has(workQueue) ? undefined : entryOf(held, workQueue)];
+    if (was === undefined) return [];
+    if (was.system !== nameOfSystem(to.system) || ![consumer, firstName(to, consumer)].includes(was.consumer))
+      return [
+        diagnostic("RD302", {
+          path: ["consumers", consumer, "queue"],
+          message: `the queue ${queue} belonged to ${was.consumer} of ${was.system} and would belong to ${consumer}`,
+          notes: ["it stayed on the broker, and messages may wait in it"],
+          help: `give ${consumer} another queue; if it is the same consumer under another name, write formerly: ${was.consumer}`,
+        }),
+      ];
+    // A consumer that stays moves its queues in steps, and those end the old bindings.
+    if (stayed.has(consumer) || was.deadQueue === deadQueue) return [];
+    return [
+      diagnostic("RD302", {
+        path: ["consumers", consumer, "deadLetter", "queue"],
+        message: `the dead queue of ${queue} was ${was.deadQueue ?? "none"} and would be ${deadQueue ?? "none"}`,
+        notes: ["the queue stayed on the broker with its bindings, so dead letters would go to both"],
+        help: `keep the dead queue ${was.deadQueue ?? ""} with deadLetter.queue or names.dead, or give ${consumer} another queue`,
+      }),
+    ];
+  });
+}
+
+function entryOf(held: HeldQueues, queue: string | null): Held | undefined {
+  return queue !== null && Object.hasOwn(held, queue) ? held[queue] : undefined;
+}
+
+/** Reads the entries of a component's output that have this form. */
+export function readHeld(output: unknown): HeldQueues {
+  return typeof output === "object" && output !== null ? (output as HeldQueues) : {};
+}
