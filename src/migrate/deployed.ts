@@ -1,4 +1,5 @@
 import type { DeployedPart } from "../brokers/deployed-part.ts";
+import type { AnyContract } from "../contract/contract.ts";
 import { isEntry } from "../foreign/entries.ts";
 import { type CompiledSystem, type Target, type TargetInput, brokerOf, checkTarget } from "../brokers/index.ts";
 import { checkSystem } from "../declare/check.ts";
@@ -16,10 +17,17 @@ export interface Changed {
 /** One side of a change, with the parts that are on the broker. */
 export interface Deployed extends Changed {
   readonly parts: readonly DeployedPart[];
+  /** The contract of each consumer. */
+  readonly contracts: ReadonlyMap<string, AnyContract>;
+  /** The name of each declared source on the broker, which may add a suffix. */
+  readonly sourceNames: ReadonlyMap<string, string>;
 }
 
 export function deployedOf({ system, target, compiled }: Changed): Deployed {
-  return { system, target, compiled, parts: brokerOf(target).deployedPartsOf(compiled) };
+  const parts = brokerOf(target).deployedPartsOf(compiled);
+  const contracts = compiled.contracts.map((each: AnyContract) => [each.consumer, each] as const);
+  const sources = parts.flatMap(({ source, name }) => (source === undefined ? [] : [[source, name] as const]));
+  return { system, target, compiled, parts, contracts: new Map(contracts), sourceNames: new Map(sources) };
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { DeployedPart } from "../brokers/deployed-part.ts";
 import { type Target, brokerOf } from "../brokers/index.ts";
-import type { AnyContract } from "../contract/contract.ts";
 import type { Consumer, System } from "../declare/system.ts";
 import { type Diagnostic, diagnosed } from "../diagnostics/diagnostic.ts";
 import { namesOfQueues } from "../plan/names.ts";
@@ -12,13 +11,14 @@ import type { LeftSource } from "./leave-sources.ts";
 /** Both systems: the old consumers get no more messages, and drain their queues. */
 export function sideBySide(from: Deployed, to: System, keys: ReadonlyMap<string, string>): System {
   const { separator } = brokerOf(from.target);
+  const subscriptions = subscriptionsOf(from);
   const drained = Object.entries(from.system.consumers).flatMap(([consumer, declared]) => {
     const key = keys.get(consumer);
     if (key === undefined) return [];
     const own = { ...(key === consumer ? {} : { formerly: consumer }), ...declared, from: undefined };
     const { work: queue, dead } = namesOfQueues(from.system, consumer, separator);
     // Its name follows from the topic, and nobody gives it another.
-    if (subscriptionOf(from, consumer) !== undefined) return [[key, own] as const];
+    if (subscriptions.has(consumer)) return [[key, own] as const];
     // The new declaration may have other templates of names.
     const namesOf = (each: Consumer) => namesOfQueues({ ...to, consumers: { [key]: each } }, key, separator);
     const named = namesOf(own).work === queue ? own : { ...own, queue };
@@ -39,7 +39,7 @@ export function sideBySide(from: Deployed, to: System, keys: ReadonlyMap<string,
 /** The old consumers keep their strategies. */
 export function withOldStrategies(from: Deployed, target: Target, keys: ReadonlyMap<string, string>): Target {
   const strategies = [...keys].flatMap(([consumer, key]) => {
-    const strategy = contractOf(from, consumer)?.strategy;
+    const strategy = from.contracts.get(consumer)?.strategy;
     return strategy === undefined ? [] : [[key, strategy] as const];
   });
   const named = withStrategies(target, strategies);
@@ -59,8 +59,9 @@ export function neverEmpty(
   sources: readonly LeftSource[],
   keys: ReadonlyMap<string, string>,
 ): readonly Diagnostic[] {
+  const subscriptions = subscriptionsOf(from);
   return [...keys].flatMap(([consumer, key]) => {
-    const own = subscriptionOf(from, consumer);
+    const own = subscriptions.get(consumer);
     if (own === undefined || sources.some(({ taken }) => Object.hasOwn(taken, key))) return [];
     return diagnosed("RD302", {
       path: ["consumers", consumer, "from"],
@@ -70,15 +71,8 @@ export function neverEmpty(
   });
 }
 
-/** The subscription that a consumer receives from, because it is in order. */
-function subscriptionOf({ parts }: Deployed, consumer: string): DeployedPart | undefined {
-  return parts.find((part) => part.kind === "subscription" && part.holds === "work" && part.consumer === consumer);
-}
-
-export function contractOf({ compiled }: Deployed, consumer: string): AnyContract | undefined {
-  return (compiled.contracts as readonly AnyContract[]).find((each) => each.consumer === consumer);
-}
-
-export function workQueueOf(side: Deployed, consumer: string): string | null {
-  return contractOf(side, consumer)?.workQueue ?? null;
+/** The subscriptions that consumers receive from, because they are in order. */
+function subscriptionsOf({ parts }: Deployed): ReadonlyMap<string | null, DeployedPart> {
+  const own = parts.filter(({ kind, holds }) => kind === "subscription" && holds === "work");
+  return new Map(own.map((part) => [part.consumer, part]));
 }

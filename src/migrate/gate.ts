@@ -26,6 +26,7 @@ export function gateBehind(from: Deployed, steps: readonly Deployed[], phase: nu
   const [first, last] = [steps[0], steps.at(-1)];
   if (first === undefined || last === undefined || first === last || phase > 0) return null;
   const drained = drainedBefore(from, last);
+  const draining = new Set<string | null>(drained);
   const waits = from.parts.flatMap(({ name, longestWaitMs }) =>
     longestWaitMs === null ? [] : [[name, longestWaitMs] as const],
   );
@@ -33,7 +34,7 @@ export function gateBehind(from: Deployed, steps: readonly Deployed[], phase: nu
   const sent = held.flatMap(({ queue, isDirect }) => (isDirect ? [queue] : []));
   return {
     drained,
-    quietMs: longestDelayOf(from, drained) + lagMs,
+    quietMs: longestDelayOf([...from.contracts.values()].filter(({ workQueue }) => draining.has(workQueue))) + lagMs,
     aloneMs: lagMs,
     waitsMs: new Map(waits),
     left: [...sourcesUntil(first, last), ...sent],

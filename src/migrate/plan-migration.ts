@@ -9,7 +9,7 @@ import { namesOfQueues } from "../plan/names.ts";
 import { type Deployed, deployedOf, needsUpgrade, overDeployed, partsBeside, underNewNames } from "./deployed.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { type ProvedChange, proveChange } from "./prove-change.ts";
-import { contractOf, neverEmpty, sideBySide, withOldStrategies, withoutHeld, workQueueOf } from "./draining.ts";
+import { neverEmpty, sideBySide, withOldStrategies, withoutHeld } from "./draining.ts";
 import { freeKey, nextGeneration } from "./free-names.ts";
 import { type HeldBack, heldBack } from "./held-back.ts";
 import {
@@ -184,9 +184,10 @@ function givenUp(
 /** The consumers that the new system does not have. Under another name of the system all queues are new. */
 function goneIn(from: Deployed, { consumers, ...system }: System): Migration["gone"] {
   if (nameOfSystem(from.system) !== nameOfSystem(system)) return [];
-  return (from.compiled.contracts as readonly AnyContract[]).flatMap(({ consumer, workQueue: queue }) => {
+  return [...from.contracts.values()].flatMap((contract) => {
+    const { consumer, workQueue: queue } = contract;
     if (queue === null || Object.hasOwn(consumers, consumer)) return [];
-    return [{ consumer, queue, longestDelayMs: longestDelayOf(from, [queue]) }];
+    return [{ consumer, queue, longestDelayMs: longestDelayOf([contract]) }];
   });
 }
 
@@ -197,11 +198,8 @@ export function drainedBefore(from: Deployed, last: Deployed): readonly string[]
     .map(({ name }) => name);
 }
 
-/** The longest delay of a retry by a contract of a system. A message may come back to an empty queue until then. */
-export function longestDelayOf({ compiled }: Deployed, queues: readonly string[]): number {
-  const contracts = (compiled.contracts as readonly AnyContract[]).filter((each) =>
-    queues.includes(each.workQueue ?? ""),
-  );
+/** The longest delay of a retry by these contracts. A message may come back to an empty queue until then. */
+export function longestDelayOf(contracts: readonly Pick<AnyContract, "attempts">[]): number {
   const delays = contracts.flatMap(({ attempts }) => attempts.map((each) => each.delayLatestMs ?? each.delayMs));
   return Math.max(0, ...delays);
 }
@@ -237,10 +235,11 @@ function movedIn(from: Deployed, to: Deployed): readonly string[] {
 function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[]): System {
   const taken = new Set([...from.parts, ...to.parts].map(({ name }) => name));
   const { separator } = brokerOf(from.target);
+  const moving = new Set(wanted);
   const consumers = Object.entries(to.system.consumers).map(([consumer, declared]): readonly [string, Consumer] => {
-    if (!wanted.includes(consumer)) return [consumer, declared];
+    if (!moving.has(consumer)) return [consumer, declared];
     const old = namesOfQueues(from.system, consumer, separator);
-    const [was, would] = [contractOf(from, consumer), contractOf(to, consumer)];
+    const [was, would] = [from.contracts.get(consumer), to.contracts.get(consumer)];
     const isFree = was?.workQueue !== would?.workQueue;
     // A suffix or the broker itself may tell the dead queues apart.
     if (isFree && was?.deadQueue !== would?.deadQueue) return [consumer, declared];
@@ -255,15 +254,15 @@ function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[]):
 }
 
 function movedOf(from: Deployed, beside: Deployed, consumer: string, before: string) {
-  const queue = workQueueOf(from, consumer);
+  const old = from.contracts.get(consumer);
   return {
     consumer,
     /** The name under which the old code goes on until its queue is empty. */
     before,
-    queue,
-    newQueue: workQueueOf(beside, consumer),
+    queue: old?.workQueue ?? null,
+    newQueue: beside.contracts.get(consumer)?.workQueue ?? null,
     /** The longest delay of a retry by the old code. A message may come back to the empty queue until then. */
-    longestDelayMs: longestDelayOf(from, queue === null ? [] : [queue]),
+    longestDelayMs: longestDelayOf(old === undefined ? [] : [old]),
   };
 }
 

@@ -46,9 +46,8 @@ export function fixedParts(from: Deployed, to: Deployed): readonly FixedPart[] {
 
 /** A consumer that stays must keep its queues, because messages wait there, and direct producers send there. */
 function queuesReplaced(from: Deployed, to: Deployed): FixedPart[] {
-  const contracts = new Map<string, AnyContract>(from.compiled.contracts.map((each) => [each.consumer, each]));
   return to.compiled.contracts.flatMap((now: AnyContract) => {
-    const old = contracts.get(now.consumer);
+    const old = from.contracts.get(now.consumer);
     if (old === undefined || old.workQueue === null) return [];
     const isDead = old.workQueue === now.workQueue;
     // Under another name every queue is new, and the old ones stay as they are. A fixed name is no other one.
@@ -147,8 +146,8 @@ function valueOf(value: DeployedPart["fixed"][string] | undefined): string {
   return value === undefined ? "not set" : JSON.stringify(value);
 }
 
-function strategyOf({ compiled }: Deployed, consumer: string | null): string | null {
-  return compiled.contracts.find((contract) => contract.consumer === consumer)?.strategy ?? null;
+function strategyOf({ contracts }: Deployed, consumer: string | null): string | null {
+  return contracts.get(consumer ?? "")?.strategy ?? null;
 }
 
 function causesOf(from: Deployed, to: Deployed, consumer: string | null): string[] {

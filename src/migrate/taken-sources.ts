@@ -3,7 +3,7 @@ import { sourceName } from "../plan/names.ts";
 import { nameOfSystem } from "../plan/plan.ts";
 import type { Deployed } from "./deployed.ts";
 
-type Side = Pick<Deployed, "system" | "target" | "parts">;
+type Side = Pick<Deployed, "system" | "target" | "sourceNames">;
 
 /**
  * By system and consumer, the sources with bindings that may still exist: `{ shop: { billing: ["orders"] } }`. A source
@@ -37,11 +37,10 @@ export function declaredNames(side: Side): ReadonlySet<string> {
 }
 
 /** The name of a declared source on the broker, which may add a suffix. */
-export function nameOnBroker({ system, target, parts }: Side, key: string): string {
+export function nameOnBroker({ system, target, sourceNames }: Side, key: string): string {
   const { sources, names } = system;
   const named = { system: nameOfSystem(system), sources, ...(names && { names }) };
-  const own = parts.find(({ source }) => source === key);
-  return own?.name ?? sourceName(named, key, brokerOf(target).separator);
+  return sourceNames.get(key) ?? sourceName(named, key, brokerOf(target).separator);
 }
 
 function takenName(side: Side, key: string): string {

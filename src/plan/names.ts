@@ -70,9 +70,13 @@ export function pathOfQueue(
  */
 export function pathOfOwn(plan: Pick<Plan, "names" | "consumers">, consumer: string, role: string): readonly string[] {
   const planned: Named = plan.consumers.find((each) => each.consumer === consumer) ?? { consumer };
-  if (role === "dead" && planned.deadQueue !== undefined) return ["consumers", consumer, "deadLetter", "queue"];
-  if (role === "dead" && plan.names?.dead !== undefined) return ["names", "dead"];
-  return pathOfQueue(plan, planned);
+  return role === "dead" ? pathOfDead(plan, planned) : pathOfQueue(plan, planned);
+}
+
+/** The place in a declaration that decides the name of a consumer's dead queue. */
+export function pathOfDead(plan: Pick<Plan, "names">, planned: Named): readonly string[] {
+  if (planned.deadQueue !== undefined) return ["consumers", planned.consumer, "deadLetter", "queue"];
+  return plan.names?.dead === undefined ? pathOfQueue(plan, planned) : ["names", "dead"];
 }
 
 /** The place in a declaration that decides the name of a source. */

@@ -1,5 +1,5 @@
 import { type Diagnostic, diagnosed } from "../../../diagnostics/diagnostic.ts";
-import { pathOfOwn, pathOfQueue, pathOfSource, pathOfSystem, sharedPrefix } from "../../../plan/names.ts";
+import { pathOfDead, pathOfQueue, pathOfSource, pathOfSystem, sharedPrefix } from "../../../plan/names.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import { longName, nameClashes, oncePerTemplate, refuseHalfOpaque } from "../../../contract/shared-problems.ts";
 import { rabbitmqLimits } from "./capabilities.ts";
@@ -112,7 +112,7 @@ function queueProblems(all: Plan, plan: ConsumerPlan): Diagnostic[] {
     ...(isNamed(path) ? brokersOwn(path, names.workQueue) : []),
     ...nameProblems(path, isNamed(path) ? names.workQueue : plan.consumer, longest),
   ];
-  const dead = pathOfOwn(all, plan.consumer, "dead");
+  const dead = pathOfDead(all, plan);
   if (dead.join() === path.join()) return queue;
   return [...queue, ...brokersOwn(dead, names.dead), ...nameProblems(dead, names.dead, names.dead)];
 }
