@@ -101,10 +101,13 @@ export function closureOf(index: TopologyIndex, contract: Contract, places: read
     policies: [...new Set([...found.queues, ...found.exchanges].flatMap((name) => index.policiesOf(name)))],
     policiesOf: index.policiesOf,
     /**
-     * True if no exchange behind the source compares the publisher's routing key, and the key does not look like an
-     * attempt's key.
+     * True if no exchange behind the sources compares the keys of messages that are published by a contract, and none
+     * of these keys looks like an attempt's key.
      */
-    ignoresPublishedKeys: !published.some((key) => isLookedAt(index, contract, found, key)),
+    ignoresKeysOf: (publisher: Contract): boolean =>
+      !publisher.sources
+        .flatMap(examplesOf)
+        .some((key) => [contract, publisher].some((each) => isLookedAt(index, each, found, key))),
   };
 }
 
