@@ -69,6 +69,27 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     rejected: "kept",
     unsaid: /without an end.*5 is a guess/,
   },
+  // The same, as older guides declare it: waiting messages come back through the source, and two queues share an exchange.
+  "Spring AMQP with a way back through its source": {
+    definitions: {
+      exchanges: [exchange("shop.events", "topic"), exchange("orders.dlx", "direct")],
+      queues: [
+        queue("orders.process", deadThrough("orders.dlx", "orders.retry")),
+        queue("orders.retry", { "x-message-ttl": 2_000, ...deadThrough("shop.events", "orders.process") }),
+        queue("orders.parking"),
+      ],
+      bindings: [
+        binding("shop.events", "orders.process", "order.#"),
+        binding("shop.events", "orders.process", "orders.process"),
+        binding("orders.dlx", "orders.retry", "orders.retry"),
+        binding("orders.dlx", "orders.parking", "orders.parking"),
+      ],
+    },
+    consumers: { "orders.process": [5, { kind: "constant", delay: "2s" }, "orders.parking"] },
+    sources: ["shop.events"],
+    rejected: "kept",
+    unsaid: /without an end.*5 is a guess/,
+  },
   // Spring Cloud Stream, reference "RabbitMQ Binder", `autoBindDlq` with the default `republishToDlq`.
   "Spring Cloud Stream with autoBindDlq": {
     definitions: springDeadLetterQueue({ type: "quorum" }) as Definitions,

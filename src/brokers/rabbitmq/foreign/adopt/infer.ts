@@ -174,9 +174,12 @@ function parkedOf({ topology, surroundings }: Looking, queue: string): Inferred<
   return isThere ? { value: parked, from: `${parked} is there` } : undefined;
 }
 
-/** A dead queue is the end of the course. Otherwise its name has the name of the work queue in it. */
+/**
+ * A dead queue is the end of the course. Otherwise its name has the name of the work queue in it, or it is the only
+ * queue for failures behind the dead-letter exchange of this work queue alone.
+ */
 export function deadOf(
-  { surroundings, settings }: Looking,
+  { topology, surroundings, settings }: Looking,
   queue: string,
   course: Course,
 ): Inferred<string> | undefined {
@@ -184,7 +187,19 @@ export function deadOf(
     return { value: course.dead, from: `messages of ${queue} end in ${course.dead}` };
   const others = settings.map((each) => each.queue).filter((name) => surroundings.shapeOf(name) !== "wait");
   const named = namedDeadQueue(queue, others);
-  return named === undefined ? undefined : { value: named, from: `the name of ${named}` };
+  if (named !== undefined) return { value: named, from: `the name of ${named}` };
+  const exchange = settings.find((each) => each.queue === queue)?.deadLetterExchange ?? "";
+  const users = settings.filter(
+    (each) => each.deadLetterExchange === exchange && surroundings.shapeOf(each.queue) === "work",
+  );
+  const behind = topology.bindings
+    .filter((each) => each.source === exchange && each.destinationKind === "queue")
+    .map(({ destination }) => destination)
+    .filter((name) => others.includes(name) && purposeOf(name) === "failures" && !name.endsWith("skipped"));
+  const [parking, ...more] = new Set(behind);
+  return exchange === "" || users.length !== 1 || parking === undefined || more.length > 0
+    ? undefined
+    : { value: parking, from: `${parking} takes failed messages, and ${exchange} leads to it` };
 }
 
 /** The most crashes that a declaration takes, and those of a queue with the broker's default. */
@@ -200,7 +215,7 @@ function crashOf(
   const { queue, deliveryLimit } = settings;
   if (countsCrashes) return undefined;
   if (deliveryLimit === null) {
-    const from = `nothing counts the crashes of ${queue}; ${usualCrashes} are a guess, as under the default of RabbitMQ 4`;
+    const from = `nothing counts the crashes of ${queue}; ${usualCrashes} are a guess, as under the default of RabbitMQ 4. Without crash, a crash counts as an attempt, and native needs the fewest queues`;
     return isOwn ? undefined : { value: usualCrashes, from };
   }
   if (deliveryLimit >= mostCrashes)
