@@ -110,6 +110,8 @@ export interface Move {
   readonly staying: readonly string[];
   /** The queues where its messages wait, and no others. */
   readonly waits: readonly string[];
+  /** Those of them whose messages come back by the ways that the new queue takes over. */
+  readonly takenOver: readonly string[];
   /** The requests that delete the old queue and these queues. */
   readonly remove: readonly string[];
   /** True if the queue has a single active consumer, so that its messages are handled in their order. */

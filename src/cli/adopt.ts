@@ -185,7 +185,7 @@ async function write(
   }
   if (output === undefined) {
     await print(yaml);
-    writeError(`\n${renderAdoption(adopted, paintOn(process.stderr), false, forget)}`);
-  } else await print(renderAdoption(adopted, paintOn(process.stdout), true, forget));
+    writeError(`\n${renderAdoption(adopted, paintOn(process.stderr), forget)}`);
+  } else await print(renderAdoption(adopted, paintOn(process.stdout), forget));
   return exitCode;
 }

@@ -19,20 +19,14 @@ export const againstFound = ({ effect }: Adopted): DriftWords => ({
 });
 
 /**
- * Renders an adoption for a person: the losses of today, the differences, the facts that are not declared.
+ * Renders an adoption for a person: the losses of today, the differences, the steps. The facts that no declaration says
+ * are at the end of the declaration.
  *
- * @param hasUnsaid false if these facts stand elsewhere already
  * @param forget the commands that take resources out of the state of another program; null if no state was read
  */
-export function renderAdoption(
-  adopted: Adopted,
-  colour: boolean | Paint,
-  hasUnsaid: boolean,
-  forget: readonly string[] | null,
-): string {
+export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget: readonly string[] | null): string {
   const { proved, findings, judged, imports, added, fixed } = adopted;
   const losses = adopted.unsaid.filter(({ isLoss }) => isLoss);
-  const unsaid = hasUnsaid ? adopted.unsaid.filter(({ isLoss }) => !isLoss) : [];
   const { compiled } = proved;
   const there = imports.entries.length - 1;
   const title = `${compiled.topology.system} on ${compiled.target}`;
@@ -52,7 +46,9 @@ export function renderAdoption(
           `The compiled declaration against the input:\n\n${renderDriftText({ title, judged, words: againstFound(adopted), others: [] }, colour)}`,
         ]),
     `Inferred:\n${consumers.join("")}`,
-    ...(unsaid.length === 0 ? [] : [`The declaration cannot say:\n${listed(unsaid)}`]),
+    ...(adopted.unsaid.length === 0
+      ? []
+      : [`The comments at the end of the declaration have what it cannot say (${adopted.unsaid.length}).\n`]),
     ...(cannotChange.length === 0
       ? []
       : [
@@ -84,14 +80,18 @@ function effectOf(difference: JudgedDifference | undefined): string {
  * @param hasState true if another program owns the ways into the old queue, and would make them again
  */
 function renderMove(move: Move, { draft }: Adopted, hasState: boolean): string {
-  const { consumer, queue, next, hasFixedDead, letters, waits, isOrdered } = move;
+  const { consumer, queue, next, hasFixedDead, letters, waits, takenOver, isOrdered } = move;
+  const back = waits.filter((each) => !takenOver.includes(each));
   const isNamed = valueAt(draft.system.consumers[consumer], ["deadLetter", "queue"]) !== undefined;
   const renamed = hasFixedDead && isNamed ? ", take the queue out of its deadLetter" : "";
   const steps = [
     [`write "queue: ${next}" for ${consumer} into the declaration${renamed}, and deploy`],
     ...renderWaysIn(move, hasState),
     [
-      `${isOrdered ? "" : `start the new code of ${consumer}, and `}let the old code empty ${queue}${waits.length === 0 ? "" : `, with the messages that come back from ${waits.join(", ")}`}`,
+      `${isOrdered ? "" : `start the new code of ${consumer}, and `}let the old code empty ${queue}${back.length === 0 ? "" : `, with the messages that come back from ${back.join(", ")}`}`,
+      ...(takenOver.length === 0
+        ? []
+        : [`messages in ${takenOver.join(", ")} come back to ${next}, where they have all attempts again`]),
     ],
     ...(letters === null ? [] : [renderRedrive(letters, queue)]),
     [

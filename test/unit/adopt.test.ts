@@ -44,7 +44,7 @@ describe.for(Object.entries(adoptedTopologies))("%s", ([, topology]) => {
     const lostToday = adopted.unsaid.some(({ fact }) => fact.includes("a rejected message has no way on"));
     expect(lostToday).toBe(topology.rejected === "lost today");
     const [, losses = ""] =
-      /^These lose messages today:\n((?: {2}.*\n)*)/.exec(renderAdoption(adopted, false, true, null)) ?? [];
+      /^These lose messages today:\n((?: {2}.*\n)*)/.exec(renderAdoption(adopted, false, null)) ?? [];
     expect(losses.includes("a rejected message has no way on")).toBe(lostToday);
   });
 
@@ -134,9 +134,24 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
     unbind: ["DELETE /api/bindings/%2F/e/orders/q/billing/any", "DELETE /api/bindings/%2F/e/orders/q/billing/other"],
     staying: ["again"],
     waits: ["billing.retry"],
+    takenOver: [],
     remove: ["DELETE /api/queues/%2F/billing", "DELETE /api/queues/%2F/billing.retry"],
     isOrdered: false,
   });
+});
+
+test("waiting messages that come back through the source come to the new queue, and the steps say so", () => {
+  const topology = adoptedTopologies["Spring AMQP with a way back through its source"] ?? expect.unreachable();
+  const adopted = adoptText(exportOf(topology));
+  const [move] = adopted.imports.moves;
+  expect(move).toMatchObject({ waits: ["orders.retry"], takenOver: ["orders.retry"], staying: [] });
+  expect(move?.unbind).toHaveLength(2);
+  const text = renderAdoption(adopted, false, null);
+  expect(text).toContain("messages in orders.retry come back to orders.process.2, where they have all attempts again");
+  expect(text).not.toContain("with the messages that come back");
+  expect(writeYaml(adopted.draft, adopted.unsaid).replaceAll(/\n\s*# /g, " ")).toContain(
+    "messages that wait in orders.retry come back by its key orders.process",
+  );
 });
 
 test.for([
@@ -193,7 +208,7 @@ test("nothing tells producers the new queue while they may publish to an exchang
   const adopted = adoptText(JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, queues: [queue("mail")] }));
   const text = (staying: readonly string[]): string => {
     const moves = adopted.imports.moves.map((move) => ({ ...move, staying }));
-    return renderAdoption({ ...adopted, imports: { ...adopted.imports, moves } }, false, false, null);
+    return renderAdoption({ ...adopted, imports: { ...adopted.imports, moves } }, false, null);
   };
   const [none, some] = [text([]), text(["again"])];
   expect([none, some].map((each) => each.includes("let the producers send to mail.2"))).toEqual([true, false]);
@@ -227,7 +242,6 @@ test("messages of a single active consumer keep their order on the way to a new 
         }),
       ),
       false,
-      false,
       null,
     );
   const start = "start the new code of billing";
@@ -248,7 +262,7 @@ test("two consumers move to two queues, and a dead queue with a name of its own 
     { consumer: "mail", letters: { dead: "failures" }, hasFixedDead: true },
   ]);
   expect(adopted.draft.system.consumers).toMatchObject({ mail: { deadLetter: { queue: "failures" } } });
-  expect(renderAdoption(adopted, false, false, null)).toContain(
+  expect(renderAdoption(adopted, false, null)).toContain(
     'write "queue: mail.2" for mail into the declaration, take the queue out of its deadLetter, and deploy',
   );
 });

@@ -68,6 +68,11 @@ export function movesOf(
         unbind: doubled.map((each) => unbind(virtualHost, each)),
         staying: [...new Set(others.map(({ source }) => source))],
         waits,
+        takenOver: waits.filter((wait) => {
+          const exchange = looking.settings.find((each) => each.queue === wait)?.deadLetterExchange;
+          const isFrom = (each: BrokerBinding): boolean => each.source === exchange;
+          return doubled.some(isFrom) && !others.some(isFrom);
+        }),
         remove: [queue, ...waits].map((name) => `DELETE ${path("queues", virtualHost, name)}`),
         isOrdered: found.queues.some(
           (each) => each.name === queue && each.arguments["x-single-active-consumer"] === true,
