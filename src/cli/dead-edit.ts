@@ -1,7 +1,6 @@
 import { editLetters } from "../dead-letters/edit.ts";
 import { type Editor, isSchema } from "../operate/edit.ts";
-import { deskOf, withJournal } from "./dead-journal.ts";
-import { atPlace } from "./dead-place.ts";
+import { atDesk } from "./dead-journal.ts";
 import { type TakingOptions, answerTaken, orderOf } from "./dead-take-out.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { exportOf, importModule, tell } from "./load-declaration.ts";
@@ -31,16 +30,14 @@ export async function editCommand(file: string | undefined, options: EditOptions
   // The function may never return, and the thread that supervises the command names the letter then.
   const calling = (letter: string | null): void =>
     tell(letter === null ? { kind: "imported" } : { kind: "importing", file: module, letter });
-  return atPlace(file, options, async (dead) =>
-    withJournal(options, async (journal) => {
-      const order = { ...orderOf(options), editor, backup, generations, calling };
-      const edited = await editLetters(deskOf(dead, journal), order);
-      if (edited.taken !== null) return answerTaken(options, edited, doing);
-      const { plan, sample } = edited;
-      if (json === true) return print({ ...plan, sample });
-      const { renderTaking } = await import("../report/dead-taking.ts");
-      const shown = sample.flatMap(({ id, differences }) => [id, ...differences.map((line) => `  ${line}`)]);
-      return print([...shown, renderTaking(plan, doing)].join("\n"));
-    }),
-  );
+  return atDesk(file, options, async (desk) => {
+    const order = { ...orderOf(options), editor, backup, generations, calling };
+    const edited = await editLetters(desk, order);
+    if (edited.taken !== null) return answerTaken(options, edited, doing);
+    const { plan, sample } = edited;
+    if (json === true) return print({ ...plan, sample });
+    const { renderTaking } = await import("../report/dead-taking.ts");
+    const shown = sample.flatMap(({ id, differences }) => [id, ...differences.map((line) => `  ${line}`)]);
+    return print([...shown, renderTaking(plan, doing)].join("\n"));
+  });
 }

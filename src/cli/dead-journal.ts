@@ -4,6 +4,8 @@ import type { Desk } from "../dead-letters/locks.ts";
 import { openJournal } from "../dead-letters/open-journal.ts";
 import type { Journal } from "../operate/journal.ts";
 import type { JournalOptions } from "./dead-control-options.ts";
+import type { PlaceOptions } from "./dead-options.ts";
+import { atPlace } from "./dead-place.ts";
 import { createProgress } from "./dead-progress.ts";
 import { writeError } from "./output.ts";
 
@@ -18,6 +20,15 @@ export async function withJournal(
   } finally {
     await opened.close();
   }
+}
+
+/** Does the work of a command at a dead queue, with the journal. */
+export async function atDesk(
+  file: string | undefined,
+  options: PlaceOptions & JournalOptions,
+  work: (desk: Desk) => Promise<number>,
+): Promise<number> {
+  return atPlace(file, options, (dead) => withJournal(options, (journal) => work(deskOf(dead, journal))));
 }
 
 /** The desk of a person at a terminal. */

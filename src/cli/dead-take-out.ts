@@ -1,8 +1,7 @@
 import { type Taking, type TakingOrder, discardLetters, parkLetters } from "../dead-letters/take.ts";
 import type { JournalOptions } from "./dead-control-options.ts";
-import { deskOf, withJournal } from "./dead-journal.ts";
+import { atDesk } from "./dead-journal.ts";
 import type { FilterOptions } from "./dead-options.ts";
-import { atPlace } from "./dead-place.ts";
 import { filterWords } from "./dead-redrive.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { print } from "./output.ts";
@@ -19,12 +18,10 @@ export async function parkCommand(
   file: string | undefined,
   options: TakingOptions & { readonly into?: string },
 ): Promise<number> {
-  return atPlace(file, options, async (dead) =>
-    withJournal(options, async (journal) => {
-      const parked = await parkLetters(deskOf(dead, journal), { ...orderOf(options), into: options.into });
-      return answerTaken(options, parked, `be parked in ${parked.into}`);
-    }),
-  );
+  return atDesk(file, options, async (desk) => {
+    const parked = await parkLetters(desk, { ...orderOf(options), into: options.into });
+    return answerTaken(options, parked, `be parked in ${parked.into}`);
+  });
 }
 
 /** Removes letters after they are in a file, or counts those that it would remove. */
@@ -33,12 +30,10 @@ export async function discardCommand(
   options: TakingOptions & { readonly backup: string },
 ): Promise<number> {
   const { backup } = options;
-  return atPlace(file, options, async (dead) =>
-    withJournal(options, async (journal) => {
-      const discarded = await discardLetters(deskOf(dead, journal), { ...orderOf(options), backup });
-      return answerTaken(options, discarded, `be removed, and be in ${backup}`);
-    }),
-  );
+  return atDesk(file, options, async (desk) => {
+    const discarded = await discardLetters(desk, { ...orderOf(options), backup });
+    return answerTaken(options, discarded, `be removed, and be in ${backup}`);
+  });
 }
 
 export function orderOf(options: TakingOptions): TakingOrder {
