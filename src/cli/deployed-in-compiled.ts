@@ -5,18 +5,15 @@ import { visible } from "../diagnostics/visible.ts";
 import { type Entry, isEntry } from "../foreign/entries.ts";
 import { type Deployed, readDeployed } from "../migrate/deployed.ts";
 import { nameOfSystem } from "../plan/plan.ts";
+import { jsonIn } from "../foreign/parse-json.ts";
 
 /** By its keys, the output of `compile` in some format. No declaration has such a key. */
 const keys = ["topology", "queues", "resource", "Resources", "UserConfig"];
 
 /** The output of `compile` in any format. Null for other texts. */
 export function compiledIn(text: string): Entry | null {
-  try {
-    const data: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
-    return isEntry(data) && keys.some((key) => Object.hasOwn(data, key)) ? data : null;
-  } catch {
-    return null;
-  }
+  const data = jsonIn(text.replace(/^\uFEFF/, ""));
+  return isEntry(data) && keys.some((key) => Object.hasOwn(data, key)) ? data : null;
 }
 
 /**

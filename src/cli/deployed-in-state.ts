@@ -4,15 +4,12 @@ import { readPulumiState } from "../foreign/pulumi-state.ts";
 import { type Checked, accepted, refusedFor } from "../diagnostics/diagnostic.ts";
 import { visible } from "../diagnostics/visible.ts";
 import { type Deployed, readDeployed } from "../migrate/deployed.ts";
+import { jsonIn } from "../foreign/parse-json.ts";
 
 /** The text of a Pulumi stack's state, as `pulumi stack export` writes it or a backend keeps it. */
 export function isState(text: string): boolean {
-  try {
-    const data: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
-    return isEntry(data) && ("deployment" in data || "checkpoint" in data);
-  } catch {
-    return false;
-  }
+  const data = jsonIn(text.replace(/^\uFEFF/, ""));
+  return isEntry(data) && ("deployment" in data || "checkpoint" in data);
 }
 
 /**

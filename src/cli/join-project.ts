@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { wordOf } from "../diagnostics/word-of.ts";
 import { isEntry } from "../foreign/entries.ts";
 import { readPackaged } from "./read-packaged.ts";
+import { jsonIn } from "../foreign/parse-json.ts";
 
 /** The program of `init` in a project that may have one of its own. */
 export interface Joined {
@@ -65,10 +66,6 @@ async function mappingIn(text: string): Promise<Readonly<Record<string, unknown>
 
 /** The kind of module that a package.json names. */
 function typeIn(text: string | null): unknown {
-  try {
-    const data: unknown = JSON.parse(text ?? "");
-    return isEntry(data) ? data["type"] : undefined;
-  } catch {
-    return undefined;
-  }
+  const data = jsonIn(text ?? "");
+  return isEntry(data) ? data["type"] : undefined;
 }

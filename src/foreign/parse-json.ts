@@ -40,9 +40,14 @@ export function parseJson(text: string, source: string): Checked<unknown> {
 
 /** Parses JSON inside a larger document or an answer. Undefined if it is not valid. */
 export function parseInnerJson(text: string): unknown {
+  const value = jsonIn(text);
+  return isShallow(value) ? value : undefined;
+}
+
+/** Parses JSON of any depth. Undefined if it is not valid. */
+export function jsonIn(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isShallow(value) ? value : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

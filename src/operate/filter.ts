@@ -2,6 +2,7 @@ import { durationPattern, parseDurationMs } from "../declare/duration.ts";
 import type { LetterFacts } from "./facts.ts";
 import { type Groups, createGrouping, groupIdOf } from "./groups.ts";
 import type { Letter } from "./letter.ts";
+import { jsonIn } from "../foreign/parse-json.ts";
 
 /** A choice of letters, as a person writes it. A letter has to fit all of it. */
 export interface FilterInput {
@@ -127,7 +128,7 @@ function pairTests({ header = [], body = [] }: FilterInput, problems: string[]):
   const test: Test = ({ headers: given, body: bytes }) => {
     if (!headers.every(([name, value]) => isEqual(ownOf(given, name), value))) return false;
     if (paths.length === 0) return true;
-    const parsed = jsonIn(bytes);
+    const parsed = jsonIn(Buffer.from(bytes).toString());
     return paths.every(([path, value]) => isEqual(path.split(".").reduce(ownOf, parsed), value));
   };
   return headers.length + paths.length === 0 ? [] : [test];
@@ -143,14 +144,6 @@ function pairIn(text: string, problems: string[]): readonly [name: string, value
 function ownOf(value: unknown, name: string): unknown {
   const isObject = typeof value === "object" && value !== null && Object.hasOwn(value, name);
   return isObject ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
-}
-
-function jsonIn(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString());
-  } catch {
-    return undefined;
-  }
 }
 
 function escaped(text: string): string {

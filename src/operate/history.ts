@@ -1,4 +1,5 @@
 import type { Letter } from "./letter.ts";
+import { jsonIn } from "../foreign/parse-json.ts";
 
 /**
  * The one header that a redrive leaves on a letter: a JSON text, because every client and protocol keeps texts. A letter
@@ -39,12 +40,8 @@ const mostEntries = 10;
 export function historyOf({ headers }: Pick<Letter, "headers">): readonly Redriven[] {
   const text = headers[historyHeader];
   if (typeof text !== "string") return [];
-  try {
-    const entries: unknown = JSON.parse(text);
-    return Array.isArray(entries) && entries.every(isRedriven) ? entries : [];
-  } catch {
-    return [];
-  }
+  const entries = jsonIn(text);
+  return Array.isArray(entries) && entries.every(isRedriven) ? entries : [];
 }
 
 /** The header of a letter that is sent again, or parked. Only the first counts. */

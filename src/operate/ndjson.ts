@@ -1,3 +1,4 @@
+import { jsonIn } from "../foreign/parse-json.ts";
 import { type Headers, type Letter, isTable, isTyped } from "./letter.ts";
 
 /** The first line of an export. */
@@ -69,7 +70,7 @@ export function createExportReader(): ExportReader {
       state.after += 1;
       return null;
     }
-    const value = parsed(line);
+    const value = jsonIn(line);
     if (state.header === null) {
       if (isHeader(value)) state.header = value;
       else state.problem = "its first line is not that of an export of dead letters";
@@ -99,14 +100,6 @@ export function createExportReader(): ExportReader {
       return letters === state.letters ? null : `it was written with ${letters} letters`;
     },
   };
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 function isHeader(value: unknown): value is ExportHeader {

@@ -1,6 +1,7 @@
 import { type Entry, isEntry } from "../../../../foreign/entries.ts";
 import type { BridgedType } from "../../../../foreign/terraform-state.ts";
 import { defaultRuleName } from "../../compile/names.ts";
+import { jsonIn } from "../../../../foreign/parse-json.ts";
 
 const tokenOf = (kind: string): string => `azure-native:servicebus:${kind}`;
 
@@ -84,11 +85,6 @@ function fromArm({ properties: { type: typeAndVersion, id, name, body } }: { rea
 /** A state has the type beside a value of any type. Version 1 took the body as JSON. */
 function contentOf(body: unknown): Entry {
   const value = isEntry(body) && "value" in body ? body["value"] : body;
-  if (typeof value !== "string") return isEntry(value) ? value : {};
-  try {
-    const parsed: unknown = JSON.parse(value);
-    return isEntry(parsed) ? parsed : {};
-  } catch {
-    return {};
-  }
+  const content = typeof value === "string" ? jsonIn(value) : value;
+  return isEntry(content) ? content : {};
 }
