@@ -1,3 +1,4 @@
+import type { Graph } from "../brokers/graph.ts";
 import { type CompiledSystem, type Target, brokerOf } from "../brokers/index.ts";
 import { type Checked, type Diagnostic, hasErrors } from "../diagnostics/diagnostic.ts";
 import type { Locate } from "../diagnostics/region.ts";
@@ -113,30 +114,21 @@ export async function contractCommand(
   return print(renderContractText(contract), options.output);
 }
 
+const drawings = {
+  mermaid: async (graph: Graph) => (await import("../report/mermaid.ts")).renderMermaid(graph),
+  dot: async (graph: Graph) => (await import("../report/dot.ts")).renderDot(graph),
+  svg: async (graph: Graph) => (await import("../report/svg.ts")).renderSvg(graph),
+};
+
 export async function graphCommand(
   file: string,
-  options: ForTarget & { readonly format: "mermaid" | "dot" | "svg"; readonly output?: string },
+  options: ForTarget & { readonly format: keyof typeof drawings; readonly output?: string },
 ): Promise<number> {
   const proved = await compileFile(file, options);
   if (!proved.ok) return proved.exitCode;
   const graph = brokerOf(proved.target).graphOf(proved.compiled);
   if (options.json === true) return print(graph, options.output);
-  switch (options.format) {
-    case "mermaid": {
-      const { renderMermaid } = await import("../report/mermaid.ts");
-      return print(renderMermaid(graph), options.output);
-    }
-    case "dot": {
-      const { renderDot } = await import("../report/dot.ts");
-      return print(renderDot(graph), options.output);
-    }
-    case "svg": {
-      const { renderSvg } = await import("../report/svg.ts");
-      return print(await renderSvg(graph), options.output);
-    }
-    default:
-      return options.format satisfies never;
-  }
+  return print(await drawings[options.format](graph), options.output);
 }
 
 export async function reportCommand(

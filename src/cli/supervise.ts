@@ -154,6 +154,21 @@ function isThrownBy(file: string | undefined, thrown: unknown): boolean {
   return place !== undefined && thrown instanceof Error && thrown.stack?.includes(place) === true;
 }
 
+const texts = {
+  "never-ends": {
+    message: `the module gives no export within ${importMs / 1_000} s`,
+    help: "remove the await or the loop at its top level that never ends",
+  },
+  ended: {
+    message: "the module ended the program before its export was there",
+    help: "remove process.exit, and any await that never resolves",
+  },
+  "out-of-memory": {
+    message: "this input needs more memory than there is",
+    help: "divide it, or allow more with NODE_OPTIONS=--max-old-space-size=8192",
+  },
+};
+
 function textOf(failure: Failure): { readonly message: string; readonly help: string } {
   if (isEndless(failure)) {
     const message = `the function does not end within ${importMs / 1_000} s for ${failure.endlessFor}`;
@@ -164,25 +179,7 @@ function textOf(failure: Failure): { readonly message: string; readonly help: st
     const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : "the thrown value is not an Error";
     return { message, help: "run it with node to see where" };
   }
-  switch (failure) {
-    case "never-ends":
-      return {
-        message: `the module gives no export within ${importMs / 1_000} s`,
-        help: "remove the await or the loop at its top level that never ends",
-      };
-    case "ended":
-      return {
-        message: "the module ended the program before its export was there",
-        help: "remove process.exit, and any await that never resolves",
-      };
-    case "out-of-memory":
-      return {
-        message: "this input needs more memory than there is",
-        help: "divide it, or allow more with NODE_OPTIONS=--max-old-space-size=8192",
-      };
-    default:
-      return failure satisfies never;
-  }
+  return texts[failure];
 }
 
 /** Reads the format as the commands do, because the stopped thread can no longer tell it. */

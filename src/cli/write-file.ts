@@ -97,27 +97,19 @@ async function statOf(path: string): Promise<Stats | null> {
   });
 }
 
+const reasons: Readonly<Record<string, string>> = {
+  EISDIR: "it is a folder",
+  ENOTDIR: "a part of its path is no folder",
+  ENOENT: "no file can be made there",
+  ENXIO: "no program reads it",
+  EAGAIN: `its reader has read nothing for ${patienceMs / 1_000} s`,
+  ENOSPC: "the disk is full",
+  EROFS: "the disk is read-only",
+  EACCES: "it is not permitted",
+  EPERM: "it is not permitted",
+};
+
 function reasonOf(cause: unknown): string {
   const { code } = cause as NodeJS.ErrnoException;
-  switch (code) {
-    case "EISDIR":
-      return "it is a folder";
-    case "ENOTDIR":
-      return "a part of its path is no folder";
-    case "ENOENT":
-      return "no file can be made there";
-    case "ENXIO":
-      return "no program reads it";
-    case "EAGAIN":
-      return `its reader has read nothing for ${patienceMs / 1_000} s`;
-    case "ENOSPC":
-      return "the disk is full";
-    case "EROFS":
-      return "the disk is read-only";
-    case "EACCES":
-    case "EPERM":
-      return "it is not permitted";
-    default:
-      return code ?? String(cause);
-  }
+  return reasons[code ?? ""] ?? code ?? String(cause);
 }

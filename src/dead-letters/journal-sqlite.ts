@@ -110,25 +110,18 @@ interface SqliteError extends Error {
 }
 
 /** Source: sqlite.org, "Result and Error Codes". */
+const reasons: Readonly<Record<number, string>> = {
+  5: "another program has locked it",
+  6: "another program has locked it",
+  8: "it is read-only",
+  13: "the disk is full",
+  14: "it cannot be opened",
+  26: "it is no database of SQLite",
+};
+
 function reasonOf(cause: unknown): string | null {
   const { code, errcode, message } = (cause ?? {}) as SqliteError;
-  if (code === "ERR_SQLITE_ERROR") {
-    switch ((errcode ?? 0) & 0xff) {
-      case 5:
-      case 6:
-        return "another program has locked it";
-      case 8:
-        return "it is read-only";
-      case 13:
-        return "the disk is full";
-      case 14:
-        return "it cannot be opened";
-      case 26:
-        return "it is no database of SQLite";
-      default:
-        return message;
-    }
-  }
+  if (code === "ERR_SQLITE_ERROR") return reasons[(errcode ?? 0) & 0xff] ?? message;
   if (code === "EROFS") return "the disk is read-only";
   if (code === "EISDIR") return "it is a folder";
   return code?.startsWith("E") === true && !code.startsWith("ERR_") ? code : null;
