@@ -1,3 +1,4 @@
+import type { TakingPlan } from "../report/dead-taking.ts";
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 
@@ -26,18 +27,6 @@ export interface TakingOrder {
   readonly why: string;
   /** The person who decides, for the history of the letters. The person at the desk by default. */
   readonly by?: string | undefined;
-}
-
-/** The letters that would leave a queue. */
-export interface TakingPlan {
-  /** The dead queue that the letters are in. */
-  readonly queue: string;
-  /** The letters in the queue. Later ones are not touched. */
-  readonly frozen: number;
-  /** The letters to take, which is the number to confirm. */
-  readonly letters: number;
-  /** Letters that stay, by the reason. */
-  readonly stay: Readonly<Record<string, number>>;
 }
 
 /** A plan, and its end if the number of its letters was confirmed. */

@@ -17,6 +17,7 @@ import { warnOfLiterals } from "./literal-texts.ts";
 import { nameRules } from "./name-rules.ts";
 import { describeDeclarationIssues, placesMeant } from "./schema-issues.ts";
 import { plainData } from "./plain-data.ts";
+import { isMapping } from "./read-duration.ts";
 import { soundConsumerSchema, systemSchema } from "./schema.ts";
 import type { System } from "./system.ts";
 
@@ -35,7 +36,7 @@ export function checkSystem(input: unknown): Checked<System> {
 
 /** Leaves out the keys at the top that belong to the user. YAML has no other place for an anchor. */
 function withoutOwnParts(input: unknown): unknown {
-  if (!isRecord(input)) return input;
+  if (!isMapping(input)) return input;
   return Object.fromEntries(Object.entries(input).filter(([key]) => !key.startsWith("x-")));
 }
 
@@ -53,18 +54,18 @@ export function sureSystem(system: unknown): Checked<System> {
 
 /** A mapping around the whole declaration, as in `{ system: { name: … } }`, also in the form of Kubernetes. */
 function wrapper(input: unknown): Diagnostic[] {
-  const { apiVersion, kind, metadata, version, ...others } = isRecord(input) ? input : {};
+  const { apiVersion, kind, metadata, version, ...others } = isMapping(input) ? input : {};
   const [[key = "", inner] = [], ...more] = Object.entries(others);
-  const isSystem = (value: unknown): boolean => isRecord(value) && isRecord(value["consumers"]);
+  const isSystem = (value: unknown): boolean => isMapping(value) && isMapping(value["consumers"]);
   if (more.length > 0 && Object.values(others).every(isSystem))
     return diagnosed("RD102", {
       path: [],
       message: `the file has ${more.length + 1} systems, ${inWords(Object.keys(others))}`,
       help: "write each system into a file of its own, with its keys at the top",
     });
-  if (more.length > 0 || !isRecord(inner) || !isRecord(inner["consumers"])) return [];
+  if (more.length > 0 || !isMapping(inner) || !isMapping(inner["consumers"])) return [];
   const around = Object.entries({ apiVersion, kind, metadata, version }).filter(([, value]) => value !== undefined);
-  const own = isRecord(metadata) ? wordOf(metadata["name"] ?? "shop") : key;
+  const own = isMapping(metadata) ? wordOf(metadata["name"] ?? "shop") : key;
   const name = inner["name"] === undefined ? `, and add name: ${JSON.stringify(own)}` : "";
   const instead = around.length > 0 ? ` instead of ${inWords(around.map(([each]) => each))}` : "";
   return diagnosed("RD102", {
@@ -140,12 +141,12 @@ function unconnected({ sources, consumers }: System): Diagnostic[] {
 
 /** Runs the rules across fields on the fields that the schema accepts. It does not report a missing retry again. */
 function rulesOfSoundFields(input: unknown, reported: ReadonlySet<string>): Diagnostic[] {
-  if (!isRecord(input) || !isRecord(input["consumers"])) return [];
+  if (!isMapping(input) || !isMapping(input["consumers"])) return [];
   const { sources = {} } = input;
   // Another key may hold the sources.
-  if (!isRecord(sources) || reported.has(JSON.stringify(["sources"]))) return [];
+  if (!isMapping(sources) || reported.has(JSON.stringify(["sources"]))) return [];
   return Object.entries(input["consumers"]).flatMap(([name, consumer]) => {
-    if (!isRecord(consumer)) return [];
+    if (!isMapping(consumer)) return [];
     const isSound = (key: string): boolean => !reported.has(JSON.stringify(["consumers", name, key]));
     const sound = soundConsumerSchema.safeParse(
       Object.fromEntries(Object.entries(consumer).filter(([key]) => isSound(key))),
@@ -160,8 +161,4 @@ function fieldsOf(issues: readonly z.core.$ZodIssue[], input: unknown): Readonly
     issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path],
   );
   return new Set([...paths, ...placesMeant(issues, input)].map((path) => JSON.stringify(path.slice(0, 3))));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

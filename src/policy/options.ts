@@ -50,11 +50,7 @@ function optionsOf(rule: Rule): z.ZodType {
 
 const presets = ["advisory", "strict"] as const;
 
-interface CheckedOptions {
-  readonly preset: (typeof presets)[number];
-  readonly include: readonly string[];
-  readonly exclude: readonly string[];
-  readonly targets: readonly string[];
+interface CheckedOptions extends Required<Omit<PolicyOptions, "rules">> {
   readonly rules: Readonly<Record<string, RuleOptions>>;
 }
 

@@ -2,15 +2,20 @@ import { count } from "../contract/in-words.ts";
 import { visible } from "../diagnostics/visible.ts";
 import type { TakenOut } from "../operate/take-out.ts";
 
-interface Taking {
+/** The letters that would leave a queue. */
+export interface TakingPlan {
+  /** The dead queue that the letters are in. */
   readonly queue: string;
+  /** The letters in the queue. Later ones are not touched. */
   readonly frozen: number;
+  /** The letters to take, which is the number to confirm. */
   readonly letters: number;
+  /** Letters that stay, by the reason. */
   readonly stay: Readonly<Record<string, number>>;
 }
 
 /** @param doing half a sentence, such as `be parked in shop.billing.parked` */
-export function renderTaking({ queue, frozen, letters, stay }: Taking, doing: string): string {
+export function renderTaking({ queue, frozen, letters, stay }: TakingPlan, doing: string): string {
   return [
     `${letters} of ${count(frozen, "letter")} in ${visible(queue)} would ${visible(doing)}`,
     ...Object.entries(stay).map(([why, number]) => `  stay: ${number}, ${why}`),
@@ -20,7 +25,7 @@ export function renderTaking({ queue, frozen, letters, stay }: Taking, doing: st
 }
 
 export function renderTaken(
-  { queue, letters }: Taking,
+  { queue, letters }: TakingPlan,
   doing: string,
   { done, mayBeDoubled, stopped }: TakenOut,
 ): string {
