@@ -116,20 +116,12 @@ function isLookedAt(index: TopologyIndex, contract: Contract, found: Found, key:
   if (contract.attemptNumber?.from === "routing-key" && key.startsWith(contract.attemptNumber.prefix)) return true;
   if (contract.sources.some(({ exchange }) => found.exchanges.has(exchange))) return true;
   return [...found.exchanges].some((name) => {
-    const kind = name === "" ? "default" : index.exchanges.get(name)?.kind;
-    switch (kind) {
-      case "default":
-        return index.queues.has(key);
-      case "direct":
-        return index.keyed(name, key).length > 0;
-      case "topic":
-        return (
-          topicIndex((index.bySource.get(name) ?? []).map((item) => ({ pattern: item.routingKey, item }))).match(key)
-            .length > 0
-        );
-      default:
-        return false;
-    }
+    if (name === "") return index.queues.has(key);
+    const kind = index.exchanges.get(name)?.kind;
+    if (kind === "direct") return index.keyed(name, key).length > 0;
+    if (kind !== "topic") return false;
+    const patterns = (index.bySource.get(name) ?? []).map((item) => ({ pattern: item.routingKey, item }));
+    return topicIndex(patterns).match(key).length > 0;
   });
 }
 

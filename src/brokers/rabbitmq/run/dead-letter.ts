@@ -137,26 +137,13 @@ function lastOperations({ attempts, outcomes }: Contract, name: "permanent" | "t
 }
 
 function rejects(operation: Operation): boolean {
-  switch (operation.operation) {
-    case "basic.nack":
-    case "basic.reject":
-      return !operation.requeue;
-    case "modified":
-      return operation.undeliverableHere;
-    default:
-      return false;
-  }
+  if (operation.operation === "modified") return operation.undeliverableHere;
+  return (operation.operation === "basic.nack" || operation.operation === "basic.reject") && !operation.requeue;
 }
 
 function counts(operation: Operation): boolean {
-  switch (operation.operation) {
-    case "basic.reject":
-      return operation.requeue;
-    case "modified":
-      return operation.deliveryFailed && !operation.undeliverableHere;
-    default:
-      return false;
-  }
+  if (operation.operation === "modified") return operation.deliveryFailed && !operation.undeliverableHere;
+  return operation.operation === "basic.reject" && operation.requeue;
 }
 
 function recordsOf(table: unknown) {

@@ -53,17 +53,9 @@ function called(
   scope: Scope,
   depth: number,
 ): string | null {
-  switch (name) {
-    case "concat":
-      return values.join("");
-    case "format":
-      return first.replaceAll(/\{(\d+)\}/g, (_, index) => values[Number(index) + 1] ?? "");
-    case "parameters":
-    case "variables":
-      return declaredValue(name, first, scope, depth);
-    default:
-      return null;
-  }
+  if (name === "concat") return values.join("");
+  if (name === "format") return first.replaceAll(/\{(\d+)\}/g, (_, index) => values[Number(index) + 1] ?? "");
+  return name === "parameters" || name === "variables" ? declaredValue(name, first, scope, depth) : null;
 }
 
 function declaredValue(kind: "parameters" | "variables", name: string, scope: Scope, depth: number): string | null {

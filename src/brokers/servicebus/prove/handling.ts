@@ -33,14 +33,8 @@ export function perform(
 }
 
 function eventOf(operation: Exclude<Operation, SendOperation>["operation"]): ServicebusEvent["kind"] {
-  switch (operation) {
-    case "deadLetter":
-      return "dead-letter";
-    case "closeSession":
-      return "session-closes";
-    default:
-      return operation;
-  }
+  if (operation === "deadLetter") return "dead-letter";
+  return operation === "closeSession" ? "session-closes" : operation;
 }
 
 function sendCopy(

@@ -56,23 +56,15 @@ function kindOf(type: string): string {
 function drawnOf(resource: PulumiResource): Drawn {
   if (scopeOf(resource) === null) return lost;
   const { type, properties } = resource;
-  switch (kindOf(type)) {
-    case "VHost":
-      return hasUnknown(properties["defaultQueueType"]) ? lost : { places: [], unknown: "nothing" };
-    case "Exchange":
-      return named("exchange", properties, properties["settings"]);
-    case "Queue":
-      return named("queue", properties, properties["settings"]);
-    case "Binding":
-      return bindingOf(properties);
-    default:
-      return policyOf(properties);
-  }
+  const kind = kindOf(type);
+  if (kind === "VHost") return hasUnknown(properties["defaultQueueType"]) ? lost : { places: [], unknown: "nothing" };
+  if (kind === "Exchange" || kind === "Queue") return named(kind.toLowerCase(), properties);
+  return kind === "Binding" ? bindingOf(properties) : policyOf(properties);
 }
 
 const lost: Drawn = Object.freeze({ places: [], unknown: "where it leads" });
 
-function named(kind: string, { name }: Entry, settings: unknown): Drawn {
+function named(kind: string, { name, settings }: Entry): Drawn {
   const given = argumentsIn(settings);
   if (hasUnknown(name) || given === null) return lost;
   return withLeading(given, [`${kind} ${wordOf(name)}`], hasUnknown(settings) ? "a value" : "nothing");

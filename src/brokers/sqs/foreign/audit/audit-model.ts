@@ -86,17 +86,9 @@ function end(arn: string, source: AuditedQueue): SqsQueue {
 
 function allowOf({ redriveAllow }: AuditedQueue, way: readonly AuditedQueue[]): RedriveAllow {
   const all = { permission: "byQueue", sourceQueues: way.map(({ arn }) => arn) } as const;
-  if (redriveAllow === "untold") return all;
-  switch (redriveAllow.permission) {
-    case "allowAll":
-      return all;
-    case "denyAll":
-      return { permission: "denyAll" };
-    case "byQueue":
-      return { permission: "byQueue", sourceQueues: redriveAllow.sourceArns };
-    default:
-      return redriveAllow.permission satisfies never;
-  }
+  if (redriveAllow === "untold" || redriveAllow.permission === "allowAll") return all;
+  const { permission, sourceArns: sourceQueues } = redriveAllow;
+  return permission === "denyAll" ? { permission } : { permission, sourceQueues };
 }
 
 function situationOf({ subject, queues }: Context, { place, receiveCount }: MessageState): Situation {

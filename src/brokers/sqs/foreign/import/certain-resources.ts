@@ -28,21 +28,17 @@ export function certainResources(resources: readonly PulumiResource[]): readonly
 }
 
 function linkedOf(resource: PulumiResource, identities: Identities): Linked {
-  switch (resource.type) {
-    case queueType:
-      return queueLinked(resource, identities);
-    case subscriptionType:
-      return subscriptionLinked(resource, identities);
-    case mappingType:
-      return mappingLinked(resource, identities);
-    case functionType:
-      return functionLinked(resource, identities);
-    default:
-      return Object.hasOwn(attributeTypes, resource.type)
-        ? attributeLinked(resource, identities)
-        : { ...apart, resource };
-  }
+  const { type } = resource;
+  if (Object.hasOwn(linkers, type)) return linkers[type as keyof typeof linkers](resource, identities);
+  return Object.hasOwn(attributeTypes, type) ? attributeLinked(resource, identities) : { ...apart, resource };
 }
+
+const linkers = {
+  [queueType]: queueLinked,
+  [subscriptionType]: subscriptionLinked,
+  [mappingType]: mappingLinked,
+  [functionType]: functionLinked,
+};
 
 const apart = { scope: "", places: [], unknown: "nothing" } as const;
 
