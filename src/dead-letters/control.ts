@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 
-import { refused } from "../diagnostics/render.ts";
+import { refuseIf } from "../diagnostics/render.ts";
 import { readFrozen } from "../operate/frozen.ts";
 import {
   type Journal,
@@ -142,8 +142,7 @@ async function goOn({ dead, journal, who = person(), waiting }: Desk, id: string
   // Parked letters die into another queue than theirs, and the next check of deaths looks there.
   const diedAgain = contract?.parkedQueue === queue ? facts.diedAgain : found.diedAgain;
   const parkable = written.parked === "" ? 0 : (await findOut(broker, { ...place, frozen: toPark })).present;
-  const problem = consumedProblem(queue, looked.consumers);
-  if (problem !== null) throw refused([problem]);
+  refuseIf(consumedProblem(queue, looked.consumers));
   const filter = filterOf(input, Date.parse(at));
   // On RabbitMQ a letter counts as sent before its acknowledgement, so a killed process leaves some that are still here.
   const sent = looked.isWhole ? Math.min(letters - present, intended) : facts.sent;

@@ -1,6 +1,6 @@
 import { diagnostic } from "../diagnostics/diagnostic.ts";
 import { reasonOf } from "../diagnostics/reason-of.ts";
-import { refused } from "../diagnostics/render.ts";
+import { refused, refuseIf } from "../diagnostics/render.ts";
 import { type Editor, differencesBetween, editLetter } from "../operate/edit.ts";
 import type { LetterFacts } from "../operate/facts.ts";
 import { digestOf, readFrozen, writeFrozen } from "../operate/frozen.ts";
@@ -63,8 +63,7 @@ export async function editLetters(
     const { plan, rules, sample } = await planned(dead, order, (letter, fate) => {
       if (fate === "sent") digests.push(digestOf(dead.operating.identityOf(letter)));
     });
-    const problem = confirmProblem(dead.queue, plan.letters, confirm);
-    if (problem !== null) throw refused([problem]);
+    refuseIf(confirmProblem(dead.queue, plan.letters, confirm));
     const taken = await withBackup(backup, dead, async (saved) =>
       noted(desk, word, `edits, with a backup in ${backup}: ${plan.letters} letters of ${dead.queue}`, async () => {
         const sending = sendingOf(dead, rules, word, order);

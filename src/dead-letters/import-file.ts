@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 
-import { refused } from "../diagnostics/render.ts";
+import { refused, refuseIf } from "../diagnostics/render.ts";
 import { type Imported, checkExport, importLetters } from "../operate/import.ts";
 import { createExportReader } from "../operate/ndjson.ts";
 import { confirmProblem, consumedProblem } from "../operate/plan.ts";
@@ -49,12 +49,10 @@ export async function importFile(desk: Desk, order: ImportOrder): Promise<Import
   if (plan.problems.length > 0) throw refused(plan.problems);
   await checkOpen(dead, queue);
   const consumers = await dead.letters.consumersOf(queue);
-  const consumed = consumedProblem(queue, typeof consumers === "number" ? consumers : 0);
-  if (consumed !== null) throw refused([consumed]);
+  refuseIf(consumedProblem(queue, typeof consumers === "number" ? consumers : 0));
   const letters = Math.max(0, plan.letters - skip);
   if (confirm === undefined) return { queue, letters, imported: null };
-  const problem = confirmProblem(queue, letters, confirm);
-  if (problem !== null) throw refused([problem]);
+  refuseIf(confirmProblem(queue, letters, confirm));
   const { id, by } = wordOf(desk, { why: "" });
   return withLocks({ ...desk, dead: { ...dead, queue } }, async () => {
     await journal.note(id, by, `imports ${letters} letters of ${file} into ${queue}`);

@@ -2,7 +2,7 @@ import type { TakingPlan } from "../report/dead-taking.ts";
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 
-import { refused } from "../diagnostics/render.ts";
+import { refuseIf } from "../diagnostics/render.ts";
 import type { Filter, FilterInput } from "../operate/filter.ts";
 import { digestOf, readFrozen, writeFrozen } from "../operate/frozen.ts";
 import { type Letter, lossIn } from "../operate/letter.ts";
@@ -135,8 +135,7 @@ async function takeBy(desk: Desk, order: TakingOrder, word: Word, way: Way): Pro
     const digests: bigint[] = [];
     const identity = (letter: Letter): number => digests.push(digestOf(dead.operating.identityOf(letter)));
     const plan = await planned(dead, filter, way.stays, identity);
-    const problem = confirmProblem(plan.queue, plan.letters, confirm);
-    if (problem !== null) throw refused([problem]);
+    refuseIf(confirmProblem(plan.queue, plan.letters, confirm));
     const taken = await withBackup(way.backup, dead, async (backup) =>
       noted(desk, word, `${way.name}: ${plan.letters} letters of ${plan.queue}`, async () => {
         const decide = (letter: Letter): Sending => way.decide(letter, backup);
@@ -181,8 +180,7 @@ async function planned(
     } else stay[why] = (stay[why] ?? 0) + 1;
     return true;
   });
-  const consumed = consumedProblem(queue, looked.consumers);
-  if (consumed !== null) throw refused([consumed]);
+  refuseIf(consumedProblem(queue, looked.consumers));
   if (looked.isWhole) checkGroup(filter);
   return { queue, frozen: looked.ready, letters, stay };
 }

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 
-import { refused } from "../diagnostics/render.ts";
+import { refuseIf } from "../diagnostics/render.ts";
 import type { FilterInput } from "../operate/filter.ts";
 import { confirmProblem } from "../operate/plan.ts";
 import type { WholeMove, WholeMoves } from "../operate/port.ts";
@@ -59,8 +59,7 @@ export async function moveWhole(desk: Desk, order: WholeOrder): Promise<WholeEnd
     const { id, by, why } = wordOf(desk, { why: order.why ?? "" });
     if (!isRunning) {
       const letters = await countIn(dead);
-      const problem = confirmProblem(queue, letters, order.confirm ?? 0);
-      if (problem !== null) throw refused([problem]);
+      refuseIf(confirmProblem(queue, letters, order.confirm ?? 0));
       // SQS may move the queue although its answer does not come.
       await journal.note(id, by, `asks the broker to move about ${letters} letters of ${queue}; why: ${why}`);
       const refusal = await whole.start(queue, contract?.workQueue ?? null, order.perSecond ?? null);

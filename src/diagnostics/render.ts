@@ -80,6 +80,11 @@ export function renderValue(value: unknown): string {
   return `${text.slice(0, 77).replace(/[\uD800-\uDBFF]$/, "")}…${length}`;
 }
 
+/** Throws the error for a problem, if there is one. */
+export function refuseIf(problem: Diagnostic | null): void {
+  if (problem !== null) throw refused([problem]);
+}
+
 /** The error to throw for diagnostics that refuse a request. */
 export function refused(diagnostics: readonly Diagnostic[]): RefusedError {
   return new RefusedError(diagnostics, `\n${renderDiagnostics(diagnostics)}`);

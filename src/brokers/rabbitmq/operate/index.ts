@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 
 import type { AnyContract } from "../../../contract/contract.ts";
 import { type RefusedError, diagnostic } from "../../../diagnostics/diagnostic.ts";
-import { refused } from "../../../diagnostics/render.ts";
+import { refused, refuseIf } from "../../../diagnostics/render.ts";
 import { type Letter, lossIn } from "../../../operate/letter.ts";
 import type {
   DeadLetters,
@@ -115,8 +115,7 @@ async function connect(connection: RabbitmqPlace): Promise<DeadLetters> {
     await checkExists(current, queue);
     const { version } = current.connection.serverProperties;
     const shown = await shownQueue(connection, queue);
-    const problem = judgeQueue(queue, version, shown);
-    if (problem !== null) throw refused([problem]);
+    refuseIf(judgeQueue(queue, version, shown));
     return { model: current, queue, answersGet: !hasSingleActiveConsumer(shown) };
   };
   await model();

@@ -1,6 +1,6 @@
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
 
-import { refused } from "../../../../diagnostics/render.ts";
+import { refused, refuseIf } from "../../../../diagnostics/render.ts";
 import type { Delivery, Feed, SettleValues } from "../../../../consume/port/adapter.ts";
 import type { Adapter, Opening } from "../port.ts";
 import { atMost, inTime } from "../../../../consume/port/long-timer.ts";
@@ -206,8 +206,7 @@ async function queueOf(channel: Channel, contract: Contract, virtualHost: string
       await channel.bindQueue(queue, exchange, routingKey, given);
     return queue;
   } catch (cause) {
-    const limit = tooManyQueues(virtualHost, cause);
-    if (limit !== null) throw refused([limit]);
+    refuseIf(tooManyQueues(virtualHost, cause));
     if ((cause as { readonly code?: unknown }).code !== 403) throw cause;
     throw refused([noQueueOfItsOwn({ contract, virtualHost, cause })]);
   }
