@@ -90,7 +90,7 @@ export function declareFound(found: FoundSystem, name: string, separator: string
         : [
             {
               place: foreign.join(", "),
-              fact: "nothing shows who makes it, so it is declared as another owner's; take away name and owner if it is this system's to make",
+              fact: "nothing shows who makes it, so it is declared as another owner's; if this system is to make it, take away owner and keep name, because publishers know this one",
             },
           ]),
     ],

@@ -83,7 +83,9 @@ function renderMove(move: Move, { draft }: Adopted, hasState: boolean): string {
   const { consumer, queue, next, hasFixedDead, letters, waits, takenOver, isOrdered } = move;
   const back = waits.filter((each) => !takenOver.includes(each));
   const isNamed = valueAt(draft.system.consumers[consumer], ["deadLetter", "queue"]) !== undefined;
-  const renamed = hasFixedDead && isNamed ? ", take the queue out of its deadLetter" : "";
+  const isAlone = Object.keys(Object(valueAt(draft.system.consumers[consumer], ["deadLetter"]))).length === 1;
+  const renamed =
+    hasFixedDead && isNamed ? `, take ${isAlone ? "its deadLetter away" : "the queue out of its deadLetter"}` : "";
   const steps = [
     [`write "queue: ${next}" for ${consumer} into the declaration${renamed}, and deploy`],
     ...renderWaysIn(move, hasState),

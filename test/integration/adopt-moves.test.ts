@@ -114,8 +114,13 @@ describe.for(liveBrokers())("on RabbitMQ $version", { concurrent: true, timeout:
           if (move === undefined) return [key, consumer];
           const { deadLetter, ...others } = consumer;
           const { queue: _, ...dead } = deadLetter ?? {};
-          const isTaken = move.step("into the declaration")[0]?.includes("take the queue out of its deadLetter");
-          return [key, { ...others, deadLetter: isTaken ? dead : deadLetter, queue: move.next }];
+          const [line = ""] = move.step("into the declaration");
+          const left = line.includes("take its deadLetter away")
+            ? undefined
+            : line.includes("take the queue out of its deadLetter")
+              ? dead
+              : deadLetter;
+          return [key, { ...others, deadLetter: left, queue: move.next }];
         }),
       );
       const system = checked(JSON.parse(JSON.stringify({ ...declaration, consumers })));

@@ -263,7 +263,7 @@ test("two consumers move to two queues, and a dead queue with a name of its own 
   ]);
   expect(adopted.draft.system.consumers).toMatchObject({ mail: { deadLetter: { queue: "failures" } } });
   expect(renderAdoption(adopted, false, null)).toContain(
-    'write "queue: mail.2" for mail into the declaration, take the queue out of its deadLetter, and deploy',
+    'write "queue: mail.2" for mail into the declaration, take its deadLetter away, and deploy',
   );
 });
 
