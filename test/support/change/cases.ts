@@ -59,8 +59,12 @@ export function changeCases(version: string, vhost: string, otherVhost: string, 
   const waits: Deployment = { component: "shop", vhost, system: systemOf(), version, strategy: "waits" };
   const usual: Deployment = hasStaged ? { ...waits, strategy: "staged" } : waits;
   const changed = (lines: Lines): Deployment => ({ ...usual, system: systemOf(lines) });
-  const { billing: _, ...others } = usual.system.consumers;
-  const removed: Deployment = { ...usual, system: checked({ ...usual.system, consumers: others }) };
+  const { billing, ...others } = usual.system.consumers;
+  const withBilling = (more: object): Deployment => ({
+    ...usual,
+    system: checked({ ...usual.system, consumers: { ...others, ...more } }),
+  });
+  const removed = withBilling({});
   const older = version === "4.3" ? "4.0" : "3.10";
   const back: ChangeStep = { to: usual, refused: null };
   const skipped = { skipPreview: true } as const;
@@ -121,6 +125,19 @@ export function changeCases(version: string, vhost: string, otherVhost: string, 
     ...twice("the component renamed", { ...usual, component: "renamed" }),
     ...twice("another virtual host", { ...usual, vhost: otherVhost }),
     ...twice("destroy", null),
+    {
+      name: "a queue that a removed consumer left behind, for another one",
+      before: usual,
+      steps: [
+        { to: removed, ...allowed, refused: null },
+        {
+          to: withBilling({ late: { ...billing, queue: "shop.billing" } }),
+          ...allowed,
+          refused: /belonged to billing/,
+        },
+        { to: usual, ...allowed, refused: null },
+      ],
+    },
     {
       name: "a source of another kind",
       before: usual,
