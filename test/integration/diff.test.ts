@@ -212,7 +212,7 @@ test.for(inject("brokers"))("$version: the loss that it reports happens", patien
   const binding = path("bindings", vhost, "e", "shop.orders", "q", "shop.billing", "order.placed");
   await createManagement(broker.managementUrl).delete(binding);
   const { differences } = await diff(broker, vhost);
-  expect(differences[0]?.trace).toEqual(["published: lost: no-route"]);
+  expect(differences[0]?.trace).toEqual(["published: lost: the exchange has no route for it"]);
   const returned: string[] = [];
   channel.on("return", ({ fields }: { readonly fields: { readonly replyText: string } }) =>
     returned.push(fields.replyText),

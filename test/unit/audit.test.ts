@@ -21,7 +21,7 @@ describe("the three traps", () => {
     expect(audit(wait, version)).toContain("RD413 billing.wait");
     const finding = findingsIn(wait, version).find(({ path }) => path.includes("billing.wait"));
     expect(finding?.notes.join("\n")).toMatch(
-      /1\. published: ready in billing.*\n2\. delivered to a consumer of billing\n3\. its consumer is lost, more often than the delivery limit allows: ready in billing\.wait.*\n4\. its time to live passes: lost after billing\.wait: cycle/,
+      /1\. published: ready in billing.*\n2\. delivered to a consumer of billing\n3\. its consumer is lost, more often than the delivery limit allows: ready in billing\.wait.*\n4\. its time to live passes: lost after billing\.wait: it comes back to a queue that it has died in/,
     );
   });
 

@@ -6,10 +6,9 @@ import type { Contract } from "../compile/contract.ts";
 import { asInForce } from "../compile/topology.ts";
 import { attemptOf } from "../../../contract/attempt-number.ts";
 import { crashesBetween, endingsOf, operationsAfter } from "../../../contract/interpret.ts";
-import { describeState } from "./describe-state.ts";
+import { describeState, lossWords } from "./describe-state.ts";
 import { exampleHeadersOf, examplesOf } from "../compile/names.ts";
 import type { BrokerEvent, MessageState, Semantics } from "./semantics.ts";
-import type { LossCause, RetentionCause } from "./semantics/message-state.ts";
 import { brokerTopologyOf, semanticsOf, semanticsVersionOf } from "./semantics.ts";
 import { flawOf, flawsOf } from "./flaws.ts";
 import { foreignPolicyFlaws } from "./foreign-policies.ts";
@@ -135,17 +134,6 @@ function publicationsFrom(source: Contract["sources"][number]) {
     }),
   );
 }
-
-const lossWords: Readonly<Record<LossCause | RetentionCause, string>> = {
-  "no-dead-letter-exchange": "the queue that it dies in has no dead-letter exchange",
-  "missing-exchange": "the exchange does not exist",
-  "no-route": "the exchange has no route for it",
-  cycle: "it comes back to a queue that it has died in",
-  "target-full": "the next queue may be full, and does not take it then",
-  "queue-expired": "the broker deletes the unused queue with it",
-  "queue-deleted": "the broker deletes the queue with it",
-  unconfirmed: "no queue confirms it",
-};
 
 function situationOf(
   { contract, workQueue, deadQueue, deadQueueFlaw, owners }: Context,
