@@ -55,4 +55,24 @@ describe.concurrent("straight to the queue of Service Bus", { timeout: 240_000 }
       expect(await system.lab.peek(queue)).toEqual([]);
     });
   }
+
+  const schemes = [
+    [{ queue: "q-{consumer}" }, "q-billing", "shop.orders"],
+    [{ source: "{source}" }, "shop.billing", "orders"],
+    [{ queue: "{consumer}-of-{system}", source: "events-{source}" }, "billing-of-shop", "events-orders"],
+  ] as const;
+  for (const strategy of ["scheduled", "ttl-tier"] as const)
+    test.for(schemes)(`${strategy}, with the names %j, beside a source`, async ([names, queue, topic], context) => {
+      const declared = { from: { orders: "all" }, errors, retry: delayed };
+      const system = await deployConsumed(context.onTestFinished, declared, { sku: "standard", strategy }, names);
+      expect(system.contract("billing").workQueue).toBe(queue);
+      const consumer = await system.consuming(failing);
+      const { client } = system.lab;
+      const message = (body: string) => ({ body: Buffer.from(body), messageId: body, subject: "any" });
+      await client.createSender(topic).sendMessages(message("transient"));
+      await client.createSender(queue).sendMessages([message("permanent"), message("fine")]);
+      await waitUntil(async () => (await system.letters("billing")).length === 2);
+      await waitUntil(() => consumer.attemptsOf("fine").length === 1);
+      expect(["transient", "permanent"].map(consumer.attemptsOf)).toEqual([[1, 2, 3], [1]]);
+    });
 });

@@ -63,5 +63,38 @@ for (const emulator of sqsEmulators()) {
       if (name.endsWith("per key"))
         expect(order).toEqual(["transient 1", "transient 2", "transient 3", "permanent 1", "fine 1"]);
     });
+
+    const schemes = [
+      { queue: "q-{consumer}-{system}" },
+      { dead: "dlq-{queue}" },
+      { source: "{source}-of-{system}" },
+      { queue: "{consumer}_{system}", dead: "{system}-lost-{consumer}", source: "events-{system}-{source}" },
+    ];
+    test.for(schemes)("with the names %j, beside a source", async (names, { onTestFinished }) => {
+      const billing = { ...declarations.redrive, from: { orders: "all" } };
+      const system = await deploy(emulator, { billing }, "redrive", { kind: "topic" }, names);
+      onTestFinished(system.dispose);
+      const { name } = system.declared;
+      const named = (template: string, queue = ""): string =>
+        Object.entries({ system: name, consumer: "billing", source: "orders", queue }).reduce(
+          (text, [word, value]) => text.replace(`{${word}}`, value),
+          template,
+        );
+      const work = named(names.queue ?? "{system}-billing");
+      const dead = named(names.dead ?? "{queue}-dead", work);
+      expect([system.work("billing").name, system.dead("billing").name]).toEqual([work, dead]);
+      const topic = named(names.source ?? "{system}-orders");
+      expect(system.compiled.topology.topics.map((each) => each.name)).toEqual([topic]);
+      const consumer = await consuming(system, "billing", failing);
+      onTestFinished(async () => consumer.stop());
+      // One emulator has queues alone.
+      const arn = system.applied.topics.get(topic);
+      expect(arn !== undefined).toBe(emulator.name !== "elasticmq");
+      await (arn === undefined ? send(system, "transient") : system.lab.publish(arn, "transient"));
+      await send(system, "permanent", "fine");
+      await untilCount(system, "dead", "billing", 2);
+      await until(60_000, () => consumer.attemptsOf("fine").length === 1);
+      expect(["transient", "permanent"].map(consumer.attemptsOf)).toEqual([[1, 2, 3], [1]]);
+    });
   });
 }

@@ -40,11 +40,12 @@ export async function deployConsumed(
   finished: (end: () => Promise<void>) => void,
   billing: object,
   target: Partial<ServicebusTargetInput> = {},
+  names: object = {},
 ): Promise<ConsumedSystem> {
   const consumers = { billing: { from: { orders: "all" }, ...billing } };
   const chosen = { broker: "servicebus", sku: "standard", lock: "10s", ...target } as const;
-  const system = await deploy(finished, consumers, chosen);
-  const declared = checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers });
+  const system = await deploy(finished, consumers, chosen, names);
+  const declared = checked({ name: "shop", names, sources: { orders: { kind: "topic" } }, consumers });
   const { connectionString, managementConnectionString } = system.lab.emulator;
   const options = {
     target: chosen,

@@ -31,9 +31,10 @@ export async function deploy(
   finished: (end: () => Promise<void>) => void,
   consumers: Readonly<Record<string, object>>,
   options: Partial<ServicebusTargetInput> = {},
+  names: object = {},
 ): Promise<DeployedSystem> {
   const chosen = { ...standard, ...options };
-  const system = checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers });
+  const system = checked({ name: "shop", names, sources: { orders: { kind: "topic" } }, consumers });
   const compiled = compileServicebus(system, chosen);
   const { resources } = await inTurn(async () => registerServicebus(system, chosen));
   const lab = await startLab(finished, { sku: chosen.sku as Sku });

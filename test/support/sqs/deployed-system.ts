@@ -34,16 +34,18 @@ export interface DeployedSystem extends AsyncDisposable {
  * Compiles a system, registers it as a Pulumi program does, and creates the registered resources on an emulator.
  *
  * @param consumers the declared consumers; a message comes from the source `orders`
+ * @param names the templates of names. Each needs the system's name in it, because an emulator has all systems
  */
 export async function deploy(
   emulator: SqsEmulator,
   consumers: Readonly<Record<string, object>>,
   strategy: TargetInput<"sqs">["strategy"] = "auto",
   orders: SourceInput = { kind: "topic" },
+  names: object = {},
 ): Promise<DeployedSystem> {
   const target = { broker: "sqs", region, strategy } as const;
   const name = `t${randomUUID().slice(0, 8)}`;
-  const system = checked({ name, sources: { orders }, consumers });
+  const system = checked({ name, names, sources: { orders }, consumers });
   const compiled = compileSqs(system, target);
   const { resources } = await inTurn(async () => registerSqs(system, target));
   const lab = createLab(emulator);
