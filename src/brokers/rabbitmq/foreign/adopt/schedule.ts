@@ -55,7 +55,7 @@ export function scheduleOf(looking: Looking, settings: EffectiveSettings, course
     };
   return {
     delaysMs: [],
-    from: `rejected messages of ${queue} do not come back`,
+    from: `rejected messages of ${queue} do not come back${own === null ? "; retries in its code show in no queue" : ""}`,
     countsCrashes: false,
     unsaid: own === null ? ["retries in its consumers' code show in no queue, so it is declared with one attempt"] : [],
   };

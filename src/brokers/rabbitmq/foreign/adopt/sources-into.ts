@@ -70,7 +70,7 @@ export function sourcesInto(
       ...(isOpaque ? { kind: "opaque", type } : { kind }),
       keys: isAll ? "all" : keys,
       isOwn,
-      from: `the ${type} exchange ${name}, bound to ${queue}${upstream.length === 0 ? "" : `; ${upstream.slice(0, 5).join(", ")} lead into it and stay as they are`}${back.join("")}`,
+      from: `the ${type} exchange ${name}, bound to ${queue}${upstream.length === 0 ? "" : `; ${upstream.slice(0, 5).join(", ")} ${upstream.length === 1 ? "leads into it and stays as it is" : "lead into it and stay as they are"}`}${back.join("")}`,
     });
     if (kind === "direct" && keys.includes(""))
       unsaid.push({ place: name, fact: `a binding to ${queue} has an empty key, which a declaration cannot ask for` });
