@@ -6,6 +6,7 @@ import type { MessageState } from "../../src/brokers/rabbitmq/prove/semantics.ts
 import type { InPhase } from "../../src/explore/phases.ts";
 import type { Subject } from "../../src/explore/model.ts";
 import { type ChangeVerdict, verifyChange, verifyChanges } from "../../src/verify/verify-change.ts";
+import { verify } from "../../src/verify/verify.ts";
 import { checkSystem } from "../../src/declare/check.ts";
 import type { SystemInput } from "../../src/index.ts";
 import { accepted } from "../support/examples.ts";
@@ -102,6 +103,76 @@ test("a change that is proved for one consumer holds for each that differs only 
   // Without consumers that share a proof, or without losses, the comparison would say nothing.
   for (const count of [counts.shared, counts.unsafe]) expect(count).toBeGreaterThan(40);
   expect(counts.weaker).toBeGreaterThan(0);
+});
+
+test("a change that changes nothing is as safe as the topology itself", { timeout: 600_000 }, () => {
+  const counts = { safe: 0, unsafe: 0 };
+  fc.assert(
+    fc.property(anyChange, (change) => {
+      const whole = sideOf(change, change.before);
+      if (whole === null) return;
+      const side = change.broken === null ? whole : broken(whole, change.mutant);
+      const models = brokers.rabbitmq.subjectsOf(side.compiled, side.target).map(({ model }) => model());
+      // A flaw is found before any message moves, and a change does not look for it.
+      if (models.some(({ flaws = [] }) => flaws.length > 0)) return;
+      const changes = unlessTooLarge(() =>
+        brokers.rabbitmq.changesOf(side, side).map(({ model }) => verifyChange(model())),
+      );
+      if (changes === null) return;
+      const isUnsafe = models.map((model) => Number.isNaN(verify(model).deliveries));
+      expect(changes.map(({ unsafe }) => unsafe.length > 0)).toEqual(isUnsafe);
+      for (const each of isUnsafe) counts[each ? "unsafe" : "safe"] += 1;
+    }),
+    { numRuns: 200 },
+  );
+  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(20);
+});
+
+test("the short way for a consumer that does not change gives the verdict of all phases", { timeout: 600_000 }, () => {
+  const counts = { short: 0, long: 0, unsafe: 0 };
+  fc.assert(
+    fc.property(anyChange, (change) => {
+      const [before, after] = [
+        sideOf(change, change.before),
+        sideOf(
+          change,
+          change.after.map((own, index) => own ?? change.before[index] ?? 0),
+        ),
+      ];
+      if (before === null || after === null) return;
+      const from = change.broken === "before" ? broken(before, change.mutant) : before;
+      const to = change.broken === "after" ? broken(after, change.mutant) : after;
+      // A target with another key is another target, and then no phase is left out.
+      const longer = { ...to, target: { ...to.target, unknown: true } };
+      const [short, long] = [to, longer].map((each) =>
+        unlessTooLarge(() => brokers.rabbitmq.changesOf(from, each).map(({ model }) => verifyChange(model()))),
+      );
+      if (short === undefined || long === undefined || short === null || long === null) return;
+      expect(short.map(alike)).toEqual(long.map(alike));
+      for (const [at, { states, unsafe }] of short.entries()) {
+        counts[states < (long[at]?.states ?? 0) / 2 ? "short" : "long"] += 1;
+        if (unsafe.length > 0) counts.unsafe += 1;
+      }
+    }),
+    { numRuns: 300 },
+  );
+  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(20);
+});
+
+test("another version of the broker is a phase, though nothing else changes", () => {
+  const declared = fc.sample(anyChange, { numRuns: 20, seed: 1 });
+  const sides = declared.flatMap((change) => {
+    const [old, now] = (["4.0", "4.3"] as const).map((version) =>
+      sideOf({ ...change, version, strategy: "waits" }, change.before),
+    );
+    return old && now ? [[old, now] as const] : [];
+  });
+  expect(sides.length).toBeGreaterThan(5);
+  const statesOf = (from: Side, to: Side): readonly number[] =>
+    brokers.rabbitmq.changesOf(from, to).map(({ model }) => verifyChange(model()).states);
+  for (const [old, now] of sides)
+    for (const [at, states] of statesOf(old, now).entries())
+      expect(states).toBeGreaterThan(2 * (statesOf(old, old)[at] ?? 0));
 });
 
 /** Some broken topologies have more states than a proof visits. It ends with an error then, and there is no verdict. */
