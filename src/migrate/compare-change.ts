@@ -1,9 +1,10 @@
+import { isEntry } from "../foreign/entries.ts";
 import { type Deployed, isElsewhere, readDeployed, underNewNames } from "./deployed.ts";
-import { heldAfter, leftQueuesTaken, readHeld } from "./held-queues.ts";
+import { type HeldQueues, heldAfter, leftQueuesTaken } from "./held-queues.ts";
 import { leftBehind } from "./left-behind.ts";
 import { proveChange } from "./prove-change.ts";
 import { refuseChange } from "./refuse-change.ts";
-import { readTaken, takenAfter } from "./taken-sources.ts";
+import { type TakenSources, takenAfter } from "./taken-sources.ts";
 
 /** The part of a component in the state: its inputs, and its registered outputs. */
 export interface KeptState {
@@ -24,8 +25,8 @@ export function compareChange({ inputs, outputs }: KeptState, to: Deployed) {
   const from = underNewNames(old, to.system);
   // Another broker or region has none of the old bindings.
   const kept = isElsewhere(from, to) ? null : outputs;
-  const before = kept === null ? readTaken(undefined) : takenAfter(readTaken(kept["taken"]), from);
-  const held = kept === null ? readHeld(undefined) : heldAfter(readHeld(kept["held"]), from);
+  const before = kept === null ? {} : takenAfter(entriesIn<TakenSources>(kept["taken"]), from);
+  const held = kept === null ? {} : heldAfter(entriesIn<HeldQueues>(kept["held"]), from);
   const refused = [...refuseChange(from, to, before), ...leftQueuesTaken(from, to, held)];
   const proved = refused.length > 0 ? null : proveChange(from, to);
   return {
@@ -39,4 +40,9 @@ export function compareChange({ inputs, outputs }: KeptState, to: Deployed) {
     /** The queues that consumers have had up to now, for the same purpose. */
     held: heldAfter(held, to),
   };
+}
+
+/** A state of an older version lacks the output. */
+function entriesIn<Output extends object>(output: unknown): Output {
+  return (isEntry(output) ? output : {}) as Output;
 }

@@ -2,15 +2,15 @@ import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
 import { nameOfSystem } from "../plan/plan.ts";
 import type { Deployed } from "./deployed.ts";
 
-/**
- * By work queue, the consumer whose messages may still lie in it, and the dead queue that they go to: `{ legacy: {
- * system: "shop", consumer: "billing", deadQueue: "shop.billing.dead" } }`. A renamed consumer has its first name here.
- */
+/** The work queues that consumers have had, by name: `{ legacy: { system: "shop", … } }`. */
 export type HeldQueues = Readonly<Record<string, Held>>;
 
+/** The owner of the messages that may still lie in a work queue. */
 export interface Held {
   readonly system: string;
+  /** A renamed consumer has its first name here. */
   readonly consumer: string;
+  /** Its dead letters go to this queue. */
   readonly deadQueue: string | null;
 }
 
@@ -39,13 +39,9 @@ function firstName({ system }: Pick<Deployed, "system">, consumer: string): stri
  * @param from the last declaration. `refuseChange` compares the queues that it has.
  */
 export function leftQueuesTaken(from: Deployed, to: Deployed, held: HeldQueues): readonly Diagnostic[] {
-  const [known, stayed] = [new Set<string | null>(), new Set<string>()];
-  for (const { workQueue, consumer } of from.compiled.contracts) {
-    known.add(workQueue);
-    stayed.add(consumer);
-  }
-  return to.compiled.contracts.flatMap(({ workQueue, deadQueue, consumer }) => {
-    const [queue, was] = [workQueue ?? "", known.has(workQueue) ? undefined : entryOf(held, workQueue)];
+  const compared = new Set(from.compiled.contracts.map(({ workQueue }) => workQueue));
+  return to.compiled.contracts.flatMap(({ workQueue: queue, deadQueue, consumer }) => {
+    const was = queue !== null && !compared.has(queue) && Object.hasOwn(held, queue) ? held[queue] : undefined;
     if (was === undefined) return [];
     if (was.system !== nameOfSystem(to.system) || ![consumer, firstName(to, consumer)].includes(was.consumer))
       return [
@@ -57,7 +53,7 @@ export function leftQueuesTaken(from: Deployed, to: Deployed, held: HeldQueues):
         }),
       ];
     // A consumer that stays moves its queues in steps, and those end the old bindings.
-    if (stayed.has(consumer) || was.deadQueue === deadQueue) return [];
+    if (from.contracts.has(consumer) || was.deadQueue === deadQueue) return [];
     return [
       diagnostic("RD302", {
         path: ["consumers", consumer, "deadLetter", "queue"],
@@ -67,13 +63,4 @@ export function leftQueuesTaken(from: Deployed, to: Deployed, held: HeldQueues):
       }),
     ];
   });
-}
-
-function entryOf(held: HeldQueues, queue: string | null): Held | undefined {
-  return queue !== null && Object.hasOwn(held, queue) ? held[queue] : undefined;
-}
-
-/** Reads the entries of a component's output that have this form. */
-export function readHeld(output: unknown): HeldQueues {
-  return typeof output === "object" && output !== null ? (output as HeldQueues) : {};
 }

@@ -60,8 +60,3 @@ export function nameOfTaken(side: Side, taken: string): string {
 function defaultName({ system, target }: Pick<Side, "system" | "target">, key: string): string {
   return `${nameOfSystem(system)}${brokerOf(target).separator}${key}`;
 }
-
-/** Reads the entries of a component's output that have this form. */
-export function readTaken(output: unknown): TakenSources {
-  return typeof output === "object" && output !== null ? (output as TakenSources) : {};
-}
