@@ -150,8 +150,14 @@ test("waiting messages that come back through the source come to the new queue, 
   expect(text).toContain("messages in orders.retry come back to orders.process.2, where they have all attempts again");
   expect(text).not.toContain("with the messages that come back");
   expect(writeYaml(adopted.draft, adopted.unsaid).replaceAll(/\n\s*# /g, " ")).toContain(
-    "messages that wait in orders.retry come back by its key orders.process",
+    'messages that wait in orders.retry come back by its key "orders.process"',
   );
+});
+
+test("a source that takes every key names none", () => {
+  const topology = adoptedTopologies["Symfony Messenger"] ?? expect.unreachable();
+  const { draft, unsaid } = adoptText(exportOf(topology));
+  expect(writeYaml(draft, unsaid)).not.toContain("by its key");
 });
 
 test.for([

@@ -175,8 +175,8 @@ function parkedOf({ topology, surroundings }: Looking, queue: string): Inferred<
 }
 
 /**
- * A dead queue is the end of the course. Otherwise its name has the name of the work queue in it, or it is the only
- * queue for failures behind the dead-letter exchange of this work queue alone.
+ * The dead queue is the end of the course. Otherwise a name shows it, because it contains that of the work queue. Or the
+ * consumer has a dead-letter exchange to itself, with one queue for failures behind it.
  */
 export function deadOf(
   { topology, surroundings, settings }: Looking,

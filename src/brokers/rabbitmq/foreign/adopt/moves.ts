@@ -36,6 +36,8 @@ export function movesOf(
   // The new queue gets these ways, too. By any other one messages come back from waiting, or nothing declares it.
   const declared = new Set([...topology.bindings, ...sameWays(found, compiled)].map(bindingKey));
   const isDeclared = (each: BrokerBinding): boolean => declared.has(bindingKey(each));
+  const isLeft = (each: BrokerBinding): boolean => each.destinationKind === "exchange" || !isDeclared(each);
+  const unbound = lookAt({ ...found, bindings: found.bindings.filter(isLeft) }, version);
   const known = [...found.queues, ...topology.queues].map(({ name }) => name);
   const ends = new Map(looking.settings.map((each) => [each.queue, deadQueueToday(looking, each)]));
   return topology.queues.flatMap(({ name: queue, role, consumer }): readonly Move[] => {
@@ -68,11 +70,7 @@ export function movesOf(
         unbind: doubled.map((each) => unbind(virtualHost, each)),
         staying: [...new Set(others.map(({ source }) => source))],
         waits,
-        takenOver: waits.filter((wait) => {
-          const exchange = looking.settings.find((each) => each.queue === wait)?.deadLetterExchange;
-          const isFrom = (each: BrokerBinding): boolean => each.source === exchange;
-          return doubled.some(isFrom) && !others.some(isFrom);
-        }),
+        takenOver: waits.filter((wait) => !ownWaits(unbound, queue).includes(wait)),
         remove: [queue, ...waits].map((name) => `DELETE ${path("queues", virtualHost, name)}`),
         isOrdered: found.queues.some(
           (each) => each.name === queue && each.arguments["x-single-active-consumer"] === true,

@@ -54,23 +54,19 @@ export function sourcesInto(
     const keys = [...new Set(bindings.map(({ routingKey }) => routingKey))].toSorted();
     const isAll = (kind === "fanout" && !isOpaque) || (kind === "topic" && keys.join(" ") === "#");
     const before = topology.bindings.filter((each) => each.destinationKind === "exchange" && each.destination === name);
-    // Messages that wait would be lost if a person left this key out.
-    const waits = settings.filter(
-      (each) =>
-        surroundings.shapeOf(each.queue) === "wait" &&
-        each.deadLetterExchange === name &&
-        keys.includes(each.deadLetterRoutingKey ?? ""),
+    // Messages that wait would be lost if a person left such a key out.
+    const back = settings.flatMap(({ queue: wait, deadLetterExchange, deadLetterRoutingKey: key }) =>
+      !isAll && surroundings.shapeOf(wait) === "wait" && deadLetterExchange === name && keys.includes(key ?? "")
+        ? [`; messages that wait in ${wait} come back by its key ${JSON.stringify(key)}`]
+        : [],
     );
-    const back = waits
-      .slice(0, 5)
-      .map((each) => `; messages that wait in ${each.queue} come back by its key ${each.deadLetterRoutingKey ?? ""}`);
     const upstream = [...new Set(before.map(({ source }) => source))].filter((each) => !isSharedDelay(each));
     said.push({
       name,
       ...(isOpaque ? { kind: "opaque", type } : { kind }),
       keys: isAll ? "all" : keys,
       isOwn,
-      from: `the ${type} exchange ${name}, bound to ${queue}${upstream.length === 0 ? "" : `; ${upstream.slice(0, 5).join(", ")} ${upstream.length === 1 ? "leads into it and stays as it is" : "lead into it and stay as they are"}`}${back.join("")}`,
+      from: `the ${type} exchange ${name}, bound to ${queue}${upstream.length === 0 ? "" : `; ${upstream.slice(0, 5).join(", ")} ${upstream.length === 1 ? "leads into it and stays as it is" : "lead into it and stay as they are"}`}${back.slice(0, 5).join("")}`,
     });
     if (kind === "direct" && keys.includes(""))
       unsaid.push({ place: name, fact: `a binding to ${queue} has an empty key, which a declaration cannot ask for` });
