@@ -4,15 +4,16 @@
  *
  * - `failures`: messages that could not be handled stay there, as in a dead queue.
  * - `copies`: an audit of handled messages, or replies. The sender has the originals.
+ * - `tools`: a tool of a framework consumes it, with retries of its own.
  */
-export type Purpose = "failures" | "copies";
+export type Purpose = "failures" | "copies" | "tools";
 
 /** True if the name says that messages wait there. Frameworks name their delay queues so. */
 export function isNamedForWaiting(queue: string): boolean {
   return wordsOf(queue).some((word) => /^(delay(s|ed)?|wait(ing)?|retry|retries|later|deferred|backoff)$/.test(word));
 }
 
-const purposes: Readonly<Record<Purpose, ReadonlySet<string>>> = {
+const purposes: Readonly<Record<Exclude<Purpose, "tools">, ReadonlySet<string>>> = {
   failures: new Set([
     ..."error errors failed failure failures fault faults poison skipped invalid rejected undeliverable quarantine".split(
       " ",
@@ -24,12 +25,14 @@ const purposes: Readonly<Record<Purpose, ReadonlySet<string>>> = {
 
 /** @returns null if the name shows neither: nearly always a queue with a consumer */
 export function purposeOf(queue: string): Purpose | null {
+  // Source: the queues that ServiceControl and its instances for audit and monitoring make.
+  if (queue.startsWith("Particular.")) return "tools";
   const words = wordsOf(queue);
-  // Words that say nothing about a purpose, such as a number behind its name.
-  while (/^(queue|q|messages?|letters?|\d+)$/.test(words.at(-1) ?? "")) words.pop();
+  // Words that say nothing about a purpose, such as a number or the id of an instance behind its name.
+  while (/^(queue|q|v|messages?|letters?|\w*\d\w*)$/.test(words.at(-1) ?? "")) words.pop();
   // Some names have two words: dead-letter and parking-lot.
   const last = [words.at(-1) ?? "", words.slice(-2).join("")];
-  const names = Object.keys(purposes) as Purpose[];
+  const names = Object.keys(purposes) as (keyof typeof purposes)[];
   if (words.some((word) => /^(dlq|dlt|dlx|deadletters?)$/.test(word))) return "failures";
   return names.find((purpose) => last.some((word) => purposes[purpose].has(word))) ?? null;
 }

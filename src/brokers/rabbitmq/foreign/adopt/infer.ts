@@ -76,6 +76,11 @@ function isWorkQueue({ topology, surroundings }: Looking, settings: EffectiveSet
   return surroundings.shapeOf(queue) === "work" && goesWith.length === 0 && purposeOf(queue) === null;
 }
 
+const otherUses = {
+  copies: "it holds copies or replies, and nobody retries these",
+  tools: "a tool of NServiceBus consumes it, and retries by itself",
+};
+
 function leftOut(
   { surroundings }: Looking,
   { queue, goesWith }: EffectiveSettings,
@@ -97,9 +102,9 @@ function leftOut(
         fact: 'the broker deletes it by itself, so it belongs to one instance; write delivery: "every-instance" for its consumer',
       },
     ];
-  return shape === "work" && purposeOf(queue) === "copies"
-    ? [{ place: queue, fact: "by its name it holds copies or replies, and nobody retries these" }]
-    : [];
+  const purpose = purposeOf(queue);
+  if (shape !== "work" || purpose === null || purpose === "failures") return [];
+  return [{ place: queue, fact: `by its name ${otherUses[purpose]}` }];
 }
 
 function consumerOf(

@@ -36,14 +36,14 @@ function missingExchange(
 }
 
 /**
- * Without a dead-letter exchange, dead messages are gone. Three kinds of queues lose nothing by it. In a dead queue, a
+ * Without a dead-letter exchange, dead messages are gone. Four kinds of queues lose nothing by it. In a dead queue, a
  * person deletes the messages. A queue that deletes itself keeps nothing for long. The senders of copies have the
- * originals.
+ * originals. The tools of a framework retry by themselves.
  */
 function deletedDeadLetters(settings: EffectiveSettings, shape: QueueShape, version: SemanticsVersion): QueueFinding[] {
   const { queue, deadLetterExchange, expiresMs, goesWith } = settings;
   if (shape !== "work" || deadLetterExchange !== null || expiresMs !== null || goesWith.length > 0) return [];
-  if (purposeOf(queue) === "copies") return [];
+  if (["copies", "tools"].includes(purposeOf(queue) ?? "")) return [];
   return [
     {
       code: "RD420",
