@@ -33,7 +33,11 @@ function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: st
   const exchanges = new Map(found.exchanges.map((exchange) => [exchange.name, exchange]));
   const policies = new Map(found.policies.flatMap((each) => (each.kind === "user" ? [[each.name, each]] : [])));
   const bindings = new Map(found.bindings.map((binding) => [bindingKey(binding), binding]));
-  const owners = new Map([...topology.queues, ...topology.exchanges].map(({ name, consumer }) => [name, consumer]));
+  // A queue and an exchange may have one name.
+  const ownersOf = {
+    queue: new Map(topology.queues.map(({ name, consumer }) => [name, consumer])),
+    exchange: new Map(topology.exchanges.map(({ name, consumer }) => [name, consumer])),
+  };
   const named = (
     type: string,
     kind: string,
@@ -45,7 +49,7 @@ function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: st
     id: there === undefined ? null : `${name}@${host}`,
     reason: there === undefined ? null : reasonOf(wanted, there),
     place: `${kind} ${name}`,
-    consumer: owners.get(name) ?? null,
+    consumer: (kind === "exchange" ? null : ownersOf.queue.get(name)) ?? ownersOf.exchange.get(name) ?? null,
   });
   return [
     ...topology.queues.map(({ name, arguments: given }) => {
@@ -79,7 +83,8 @@ function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: st
     }),
     ...topology.bindings.map((binding) => ({
       ...importableBinding(binding, bindings.get(bindingKey(binding)), host),
-      consumer: owners.get(binding.destination) ?? owners.get(binding.source) ?? null,
+      consumer:
+        ownersOf[binding.destinationKind].get(binding.destination) ?? ownersOf.exchange.get(binding.source) ?? null,
     })),
   ];
 }
