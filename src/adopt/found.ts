@@ -64,6 +64,14 @@ export interface Unsaid {
   readonly isLoss?: true;
 }
 
+/** Puts the places of one fact together, so that nobody reads it once for each of many consumers. */
+export function groupedByFact(unsaid: readonly Unsaid[]): readonly Unsaid[] {
+  return [...Map.groupBy(unsaid, ({ fact }) => fact).values()].map((all) => ({
+    ...(all[0] as Unsaid),
+    place: all.map(({ place }) => place).join(", "),
+  }));
+}
+
 /** The consumers on a broker, and the rest of it. */
 export interface FoundSystem {
   /** The name of the system if Redeliver made the resources. */
@@ -98,7 +106,7 @@ export interface ImportEntry {
 export interface Move {
   readonly consumer: string;
   readonly queue: string;
-  /** A name for the new queue. No queue that the input shows has it. */
+  /** A name for the new queue. If a queue has it, Redeliver made that queue for this move. */
   readonly next: string;
   /** True if its dead queue cannot stay either. */
   readonly hasFixedDead: boolean;
@@ -106,7 +114,7 @@ export interface Move {
   readonly letters: LettersOut | null;
   /** The requests that end the ways into the old queue that the new one has as well. */
   readonly unbind: readonly string[];
-  /** The other exchanges that lead into the old queue. Waiting messages come back by them, or producers use them. */
+  /** The other exchanges that lead into the old queue, so that producers may use them. */
   readonly staying: readonly string[];
   /** The queues where its messages wait, and no others. */
   readonly waits: readonly string[];
@@ -140,6 +148,8 @@ export interface Imports {
   readonly left: readonly Unsaid[];
   /** What the deployment writes over: also resources that differ, and those that hold one attribute of another one. */
   readonly present: readonly { readonly type: string; readonly id: string }[];
+  /** The number of resources that are not there, so that a deployment makes them. */
+  readonly missing: number;
   /** The consumers that need a new queue. The import leaves out their resources: they keep their owner until then. */
   readonly moves: readonly Move[];
 }

@@ -35,6 +35,7 @@ export function importsBelow(
   return {
     entries: [{ type, name: "component", logicalName: component, component: true }, ...taken],
     present: staying.flatMap(({ type: own, id }) => (id === null ? [] : [{ type: own, id }])),
+    missing: all.filter(({ id }) => id === null).length,
     moves,
     left: all.flatMap(({ id, place, reason }): readonly Unsaid[] =>
       id === null || reason === null ? [] : [{ place, fact: reason }],

@@ -1,7 +1,7 @@
 import { Document, isMap, isScalar, Scalar } from "yaml";
 
 import type { DraftDeclaration } from "./declare-found.ts";
-import type { Unsaid } from "./found.ts";
+import { groupedByFact, type Unsaid } from "./found.ts";
 
 /**
  * Writes a declaration as YAML. A comment before each value says where it was inferred from, and a comment at the end
@@ -22,7 +22,7 @@ export function writeYaml({ system, comments }: DraftDeclaration, unsaid: readon
     "Inferred by redeliver adopt. Each comment names the resource and the argument behind a value.",
   );
   if (unsaid.length > 0) {
-    const lines = unsaid.map(({ place, fact }) => wrapped(`- ${place}: ${fact}`, "  "));
+    const lines = groupedByFact(unsaid).map(({ place, fact }) => wrapped(`- ${place}: ${fact}`, "  "));
     document.comment = [" This declaration cannot say:", ...lines].join("\n");
   }
   return document.toString({ lineWidth: 120 });

@@ -1,4 +1,5 @@
 import { docsPage } from "../diagnostics/docs-site.ts";
+import { keepsDeadQueue, movedDraft } from "../adopt/moved-draft.ts";
 import { declareFound, unsaidOptions, type DraftDeclaration } from "../adopt/declare-found.ts";
 import type { FoundConsumer, FoundSystem, Imports, Unsaid } from "../adopt/found.ts";
 import { brokerOf, checkTarget, type Target } from "../brokers/index.ts";
@@ -17,7 +18,7 @@ export interface Adopted {
   readonly refused: readonly Unsaid[];
   /** The differences of policies and bindings. Null if the broker has no comparison yet. */
   readonly judged: readonly JudgedDifference[] | null;
-  /** The number of resources that a deployment adds. */
+  /** The number of resources that a deployment adds, with the new queues of all consumers that move. */
   readonly added: number;
   /** The errors that the audit finds today. */
   readonly findings: readonly Diagnostic[];
@@ -104,36 +105,21 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
   );
   const drift = differ === undefined ? null : driftFrom(deployment, proved);
   if (drift?.ok === false) return drift;
-  const errorsIn = (each: unknown): readonly Diagnostic[] =>
-    auditor.audit(each, target, null).filter(({ severity }) => severity === "error");
-  const findings = errorsIn(deployment);
-  const known = new Set(findings.map(({ code, path }) => `${code} ${path}`));
-  const after = adopter.deployedOver(deployment, proved.compiled);
-  const worse = errorsIn(after).filter(({ code, path }) => !known.has(`${code} ${path}`));
-  const safe = found.value.consumers.flatMap(({ queue, isLossy }) => (isLossy ? [] : [queue]));
-  const later = safe.length === 0 ? null : adopter.infer(after, target, safe);
-  const lossy = later?.ok === true ? later.value.consumers.filter(({ isLossy }) => isLossy) : [];
-  const losing = [
-    ...worse.map(({ path, message, notes }) => losingOver(path, message, notes)),
-    ...lossy.map(({ queue }) => losingOver(queue, `${queue} has no way on for a rejected message`, [])),
-  ];
-  // A deployment makes missing resources, and never changes others.
-  const kept = new Set(["system", ...adopter.fixed]);
+  const findings = auditor.audit(deployment, target, null).filter(isError);
+  const losing = lossesAfter(deployment, found.value, proved, findings, target);
   const differences = drift === null ? null : judgeDrift(drift.value);
   const imports = adopter.importsOf(deployment, proved.compiled, draft.system.name, url);
-  // No deployment writes a policy for a queue that gives way to a new one, so only its arguments count.
-  const leaving = new Set(imports.moves.length === 0 ? [] : imports.left.map(({ place }) => place));
+  const moved = imports.moves.length === 0 ? null : proveDraft(movedDraft(draft, imports.moves), used);
+  const { missing: added } =
+    moved?.ok === true ? adopter.importsOf(deployment, moved.value.compiled, draft.system.name, url) : imports;
   return accepted(
     {
       draft,
       proved,
       refused,
       unsaid: [...refused, ...draft.unsaid, ...unsaidOptions(draft.options)],
-      judged:
-        differences?.filter(
-          ({ change, kind, name: of }) => change !== "missing" && !kept.has(kind) && !leaving.has(`queue ${of}`),
-        ) ?? null,
-      added: differences?.filter(({ change }) => change === "missing").length ?? 0,
+      judged: differences?.filter((each) => isOpen(each, imports, draft, adopter.fixed)) ?? null,
+      added,
       findings,
       effect: adopter.effect,
       fixed: new Map(
@@ -144,8 +130,52 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
       terraformType: adopter.terraformType,
       imports,
     },
-    [...found.warnings, ...made.warnings, ...draft.warnings, ...broken, ...losing],
+    [
+      ...[found.warnings, made.warnings, draft.warnings, broken, losing].flat(),
+      ...(moved?.ok === false ? moved.diagnostics : []),
+    ],
   );
+}
+
+/**
+ * True for a difference that neither an import nor a move explains. A deployment makes missing resources, and writes no
+ * policy for a queue that gives way to a new one. The steps of a move say which ways into the old queue stay.
+ */
+function isOpen(
+  { change, kind, name, consumers }: JudgedDifference,
+  { moves, left }: Imports,
+  draft: DraftDeclaration,
+  fixed: readonly string[],
+): boolean {
+  if (change === "missing" || kind === "system" || fixed.includes(kind)) return false;
+  if (moves.length > 0 && left.some(({ place }) => place === `queue ${name}`)) return false;
+  const isMoving = (consumer: string): boolean =>
+    moves.some((move) => move.consumer === consumer && !keepsDeadQueue(draft, move));
+  return change !== "extra" || consumers.length === 0 || !consumers.every(isMoving);
+}
+
+/** The losses that the topology does not have today, and has after a deployment over it. */
+function lossesAfter(
+  deployment: unknown,
+  found: FoundSystem,
+  { compiled }: Proved,
+  findings: readonly Diagnostic[],
+  target: Target,
+): readonly Diagnostic[] {
+  const { adopter, auditor } = brokerOf(target);
+  if (adopter === undefined || auditor === undefined) return [];
+  const known = new Set(findings.map(({ code, path }) => `${code} ${path}`));
+  const after = adopter.deployedOver(deployment, compiled);
+  const worse = auditor
+    .audit(after, target, null)
+    .filter((each) => isError(each) && !known.has(`${each.code} ${each.path}`));
+  const safe = found.consumers.flatMap(({ queue, isLossy }) => (isLossy ? [] : [queue]));
+  const later = safe.length === 0 ? null : adopter.infer(after, target, safe);
+  const lossy = later?.ok === true ? later.value.consumers.filter(({ isLossy }) => isLossy) : [];
+  return [
+    ...worse.map(({ path, message, notes }) => losingOver(path, message, notes)),
+    ...lossy.map(({ queue }) => losingOver(queue, `${queue} has no way on for a rejected message`, [])),
+  ];
 }
 
 /**
@@ -162,6 +192,8 @@ function withAssumed(
   const held = proveDraft(full, target);
   return held.ok ? { draft: full, proved: held.value, broken: [] } : { draft: full, proved, broken: held.diagnostics };
 }
+
+const isError = ({ severity }: Diagnostic): boolean => severity === "error";
 
 /** A loss that the topology does not have today. */
 function losingOver(path: string, message: string, notes: readonly string[]): Diagnostic {

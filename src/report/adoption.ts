@@ -1,12 +1,12 @@
 import { docsPage } from "../diagnostics/docs-site.ts";
 import type { Paint } from "../diagnostics/paint.ts";
-import { valueAt } from "../diagnostics/schema-issues.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
 import { nameSome } from "../foreign/finding.ts";
 import { visible } from "../diagnostics/visible.ts";
-import type { LettersOut, Move } from "../adopt/found.ts";
+import { groupedByFact, type LettersOut, type Move, type Unsaid } from "../adopt/found.ts";
+import { keepsDeadQueue, leftDeadLetter } from "../adopt/moved-draft.ts";
 import type { Adopted } from "../migrate/adopt.ts";
-import { type DriftWords, type JudgedDifference, effectWords } from "../migrate/judge-drift.ts";
+import { type DriftWords, type JudgedDifference, effectWords, joinAlike } from "../migrate/judge-drift.ts";
 import { renderDriftText } from "./drift.ts";
 
 /** An inferred declaration, and the topology that it was inferred from. */
@@ -19,7 +19,7 @@ export const againstFound = ({ effect }: Adopted): DriftWords => ({
 });
 
 /**
- * Renders an adoption for a person: the losses of today, the differences, the steps. The facts that no declaration says
+ * Renders an adoption for a person: the consumers, the losses of today, the differences, the steps. The facts that no declaration says
  * are at the end of the declaration.
  *
  * @param forget the commands that take resources out of the state of another program; null if no state was read
@@ -31,37 +31,58 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
   const there = imports.entries.length - 1;
   const title = `${compiled.topology.system} on ${compiled.target}`;
   const listed = (all: Adopted["unsaid"]): string =>
-    all.map(({ place, fact }) => `  ${visible(`${place}: ${fact}`)}\n`).join("");
+    groupedByFact(all)
+      .map(({ place, fact }) => `  ${visible(`${place}: ${fact}`)}\n`)
+      .join("");
+  const moving = new Set<string | null>(imports.moves.map(({ queue }) => queue));
   const consumers = compiled.contracts.map(
     ({ workQueue, deadQueue, attempts, strategy }) =>
-      `  ${visible(`${workQueue}: ${attempts.length} attempt${attempts.length === 1 ? "" : "s"} by ${strategy}, then ${deadQueue}`)}\n`,
+      `  ${visible(`${workQueue}: ${attempts.length} attempt${attempts.length === 1 ? "" : "s"} by ${strategy}, then ${deadQueue}${moving.has(workQueue) ? "; it needs a new queue, by the steps at the end" : ""}`)}\n`,
   );
   const cannotChange = imports.left.filter(({ place }) => /^(queue|exchange) /.test(place));
   return [
+    `Inferred, and nothing is changed:\n${consumers.join("")}`,
     ...(findings.length + losses.length === 0 ? [] : [`These lose messages today:\n${listed(losses)}`]),
     ...(findings.length === 0 ? [] : [`${renderDiagnostics(findings, { colour })}\n`]),
-    ...(judged === null
+    ...(judged === null || (judged.length === 0 && moving.size > 0)
       ? []
       : [
           `The compiled declaration against the input:\n\n${renderDriftText({ title, judged, words: againstFound(adopted), others: [] }, colour)}`,
         ]),
-    `Inferred:\n${consumers.join("")}`,
     ...(adopted.unsaid.length === 0
       ? []
       : [`The comments at the end of the declaration have what it cannot say (${adopted.unsaid.length}).\n`]),
     ...(cannotChange.length === 0
       ? []
       : [
-          `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ""}:\n${cannotChange.map((each) => listed([each]) + effectOf(fixed.get(each.place))).join("")}`,
+          `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ", so their consumers move"}:\n${renderFixed(cannotChange, fixed)}`,
         ]),
     ...imports.moves.map((move) => renderMove(move, adopted, forget !== null)),
-    `there     ${there} resources, ${there === 0 ? "so nothing needs an import" : "which an import can take over"}\nnew       ${imports.moves.length === 0 ? "" : "at least "}${added} resources, which a deployment makes\n`,
+    `there     ${counted(there)}, ${there === 0 ? "so nothing needs an import" : "which an import can take over"}\nnew       ${counted(added)}, which a deployment makes\n`,
     ...(forget === null || forget.length === 0
       ? []
       : [
           `The state that you read owns these resources as well. After the import run these commands. Then remove the code of these resources, and of no others. In another order a deployment deletes them, with their messages:\n${forget.map((each) => `  ${visible(each)}\n`).join("")}`,
         ]),
   ].join("\n");
+}
+
+const counted = (count: number): string => `${count} resource${count === 1 ? "" : "s"}`;
+
+/** The resources that no deployment changes. The first of those that are alike stands for the others. */
+function renderFixed(left: readonly Unsaid[], fixed: Adopted["fixed"]): string {
+  const groups = new Map(
+    joinAlike(left.flatMap(({ place }) => fixed.get(place) ?? [])).map((each) => [`${each.kind} ${each.name}`, each]),
+  );
+  const isAlike = (place: string): boolean => fixed.has(place) && !groups.has(place);
+  return left
+    .filter(({ place }) => !isAlike(place))
+    .map(({ place, fact }) => {
+      const { alike = [] } = groups.get(place) ?? {};
+      const others = alike.length === 0 ? "" : `    alike: ${visible(alike.join(", "))}\n`;
+      return `  ${visible(`${place}: ${fact}`)}\n${others}${effectOf(groups.get(place))}`;
+    })
+    .join("");
 }
 
 /** The effect of a difference that no deployment takes away, with the path of a message that shows it. */
@@ -80,12 +101,13 @@ function effectOf(difference: JudgedDifference | undefined): string {
  * @param hasState true if another program owns the ways into the old queue, and would make them again
  */
 function renderMove(move: Move, { draft }: Adopted, hasState: boolean): string {
-  const { consumer, queue, next, hasFixedDead, letters, waits, takenOver, isOrdered } = move;
+  const { consumer, queue, next, letters, waits, takenOver, isOrdered } = move;
   const back = waits.filter((each) => !takenOver.includes(each));
-  const isNamed = valueAt(draft.system.consumers[consumer], ["deadLetter", "queue"]) !== undefined;
-  const isAlone = Object.keys(Object(valueAt(draft.system.consumers[consumer], ["deadLetter"]))).length === 1;
-  const renamed =
-    hasFixedDead && isNamed ? `, take ${isAlone ? "its deadLetter away" : "the queue out of its deadLetter"}` : "";
+  const renamed = {
+    none: "",
+    deadLetter: ", take its deadLetter away",
+    queue: ", take the queue out of its deadLetter",
+  }[leftDeadLetter(draft, move) ?? "none"];
   const steps = [
     [`write "queue: ${next}" for ${consumer} into the declaration${renamed}, and deploy`],
     ...renderWaysIn(move, hasState),
@@ -104,7 +126,7 @@ function renderMove(move: Move, { draft }: Adopted, hasState: boolean): string {
         : []),
     ],
     // Without a new name both queues have one dead queue.
-    ...(letters === null || (isNamed && !hasFixedDead)
+    ...(letters === null || keepsDeadQueue(draft, move)
       ? []
       : [
           [

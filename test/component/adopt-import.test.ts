@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
+import { movedDraft } from "../../src/adopt/moved-draft.ts";
 import type { StrategyName } from "../../src/brokers/rabbitmq/compile/capabilities.ts";
 import { RetryTopology } from "../../src/brokers/rabbitmq/make/index.ts";
 import { importBlocksOf } from "../../src/deploy/terraform.ts";
 import { brokers, compile, type CompiledSystem, type SystemInput } from "../../src/index.ts";
+import { adoptedTopologies, exportOf } from "../support/adopted-topologies.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { accepted, checked } from "../support/examples.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
@@ -164,6 +166,18 @@ test("the same of random systems on each version", async () => {
   );
   expect(counts.whole).toBeGreaterThan(3);
 });
+
+test.for(Object.entries(adoptedTopologies))(
+  "%s: the moved system has as many new resources as adopt says",
+  async ([, topology]) => {
+    const { draft, imports, added } = adoptText(exportOf(topology));
+    const moved = movedDraft(draft, imports.moves);
+    const target = { broker: "rabbitmq", version: "4.3", ...moved.options } as const;
+    const run = await runProgram(() => void new RetryTopology("shop", { system: checked(moved.system), target }));
+    expect(run.error).toBeUndefined();
+    expect(run.resources.filter(({ custom }) => custom).length).toBe(added + imports.entries.length - 1);
+  },
+);
 
 /** The resources of a Terraform file, by address. */
 function terraformed(

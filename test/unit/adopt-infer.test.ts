@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { writeYaml } from "../../src/adopt/write-yaml.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
 import { binding, deadTo, exchange, queue, vhosts, waiting } from "../support/known-topologies.ts";
 import { adopting, adoptText } from "../support/reported-by-adopt.ts";
@@ -99,6 +100,18 @@ test("messages that a producer delays with Symfony are no retries", () => {
   expect(consumer).toMatchObject({ retry: { attempts: 2, backoff: { delay: "1s" } } });
   expect(facts).toContainEqual(
     expect.stringMatching(/^messages: by its names Symfony uses it: .*by default 3 retries/),
+  );
+});
+
+test("queues of tools and of instances are no consumers, and give no dead queue its name", () => {
+  const names = ["Sales", "Particular.ServiceControl", "Particular.ServiceControl.errors", "sales.response.7c31f"];
+  const { name, facts, draft } = inferred({ queues: names.map((each) => queue(each, quorum)) });
+  expect(name).toBe("Sales");
+  expect(draft.system["names"]).toEqual({ queue: "{consumer}" });
+  expect(facts.filter((each) => each.includes("by its name a tool of NServiceBus"))).toHaveLength(2);
+  expect(facts).toContainEqual(expect.stringMatching(/^sales\.response\.7c31f: by its name it holds copies/));
+  expect(writeYaml(draft, draft.unsaid)).toMatch(
+    /# - Particular\.ServiceControl, Particular\.ServiceControl\.errors: by/,
   );
 });
 

@@ -1,12 +1,14 @@
 import { describe, expect, test } from "vitest";
 
+import { movedDraft } from "../../src/adopt/moved-draft.ts";
 import { writeYaml } from "../../src/adopt/write-yaml.ts";
 import { parseText } from "../../src/declare/parse.ts";
-import { checkSystem } from "../../src/index.ts";
+import { brokers, checkSystem, compile } from "../../src/index.ts";
 import { renderAdoption } from "../../src/report/adoption.ts";
 import { adoptedTopologies, exportOf } from "../support/adopted-topologies.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { binding, deadThrough, exchange, queue, vhosts, waiting } from "../support/known-topologies.ts";
-import { adoptText, reportedByAdopt } from "../support/reported-by-adopt.ts";
+import { adopting, adoptText, reportedByAdopt } from "../support/reported-by-adopt.ts";
 
 interface Drafted {
   readonly retry: { readonly attempts: number; readonly backoff: object };
@@ -44,7 +46,7 @@ describe.for(Object.entries(adoptedTopologies))("%s", ([, topology]) => {
     const lostToday = adopted.unsaid.some(({ fact }) => fact.includes("a rejected message has no way on"));
     expect(lostToday).toBe(topology.rejected === "lost today");
     const [, losses = ""] =
-      /^These lose messages today:\n((?: {2}.*\n)*)/.exec(renderAdoption(adopted, false, null)) ?? [];
+      /^These lose messages today:\n((?: {2}.*\n)*)/m.exec(renderAdoption(adopted, false, null)) ?? [];
     expect(losses.includes("a rejected message has no way on")).toBe(lostToday);
   });
 
@@ -132,12 +134,33 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
       remove: "DELETE /api/queues/%2F/billing.dlq",
     },
     unbind: ["DELETE /api/bindings/%2F/e/orders/q/billing/any", "DELETE /api/bindings/%2F/e/orders/q/billing/other"],
-    staying: ["again"],
+    staying: [],
     waits: ["billing.retry"],
     takenOver: [],
     remove: ["DELETE /api/queues/%2F/billing", "DELETE /api/queues/%2F/billing.retry"],
     isOrdered: false,
   });
+});
+
+test("in the middle of a move, the new queue that is there stays the next one", () => {
+  const topology = adoptedTopologies["Spring Cloud Stream with autoBindDlq"] ?? expect.unreachable();
+  const before = JSON.parse(exportOf(topology)) as Record<string, readonly object[]>;
+  const adopted = adoptText(exportOf(topology));
+  const [move] = adopted.imports.moves;
+  const moved = movedDraft(adopted.draft, adopted.imports.moves);
+  const target = { broker: "rabbitmq", version: "4.3", ...moved.options } as const;
+  const compiled = accepted(compile(checked(moved.system), target));
+  const made = brokers.rabbitmq.exportFormats["definitions"]?.(compiled, "/") as typeof before;
+  const both = ["queues", "exchanges", "bindings", "policies"].map((kind) => [
+    kind,
+    [...(before[kind] ?? []), ...(made[kind] ?? [])],
+  ]);
+  const again = adopting(
+    { kind: "adopt", text: JSON.stringify({ ...before, ...Object.fromEntries(both) }), queues: [move?.queue ?? ""] },
+    "rabbitmq@4.3",
+    "shop",
+  );
+  expect(again.ok && again.value.imports.moves).toMatchObject([{ queue: move?.queue, next: move?.next }]);
 });
 
 test("waiting messages that come back through the source come to the new queue, and the steps say so", () => {

@@ -93,7 +93,7 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
       deployedOver,
       assumedOf: policiesOfOthers,
       fixed: ["queue", "exchange"],
-      effect: `a deployment writes policies and bindings; the arguments of a queue cannot change in place, and the way is in ${docsPage("changing")}`,
+      effect: `a deployment writes policies and bindings; the arguments of a queue cannot change in place, and the way is in ${docsPage("adopting")}`,
       terraformType: (token: string) => terraformTypeOf(terraformTypes, token),
       importsOf,
     };

@@ -23,7 +23,7 @@ export function importsOf(
   url: string | null,
 ): Imports {
   const [host] = deployment.virtualHosts;
-  if (host === undefined) return { entries: [], left: [], present: [], moves: [] };
+  if (host === undefined) return { entries: [], left: [], present: [], missing: 0, moves: [] };
   const all = compare(compiled, host.topology, host.ownName ?? host.name);
   return importsBelow(componentType, component, all, movesOf(deployment, compiled, all, url));
 }

@@ -12,6 +12,7 @@ import { isSharedDelay } from "./frameworks.ts";
 import { deadOf } from "./infer.ts";
 import { lettersOut } from "./letters-out.ts";
 import { lookAt } from "./looking.ts";
+import { ownSystemOf } from "./own-system.ts";
 
 /**
  * The consumers with a queue whose arguments would have to change, and the next name for the work queue of each.
@@ -39,6 +40,8 @@ export function movesOf(
   const isLeft = (each: BrokerBinding): boolean => each.destinationKind === "exchange" || !isDeclared(each);
   const unbound = lookAt({ ...found, bindings: found.bindings.filter(isLeft) }, version);
   const known = [...found.queues, ...topology.queues].map(({ name }) => name);
+  // In the middle of a move the new queue is there already.
+  const started = new Set(looking.settings.flatMap((each) => (ownSystemOf(found, each) === null ? [] : [each.queue])));
   const ends = new Map(looking.settings.map((each) => [each.queue, deadQueueToday(looking, each)]));
   return topology.queues.flatMap(({ name: queue, role, consumer }): readonly Move[] => {
     if (role !== "work" || consumer === null) return [];
@@ -47,7 +50,7 @@ export function movesOf(
     const [, stem = queue] = /^(.+)\.\d+$/.exec(queue) ?? [];
     let next = 2;
     // Its dead queue and its waiting queues begin with the same name.
-    while (known.some((name) => name.startsWith(`${stem}.${next}`))) next++;
+    while (known.some((name) => name.startsWith(`${stem}.${next}`)) && !started.has(`${stem}.${next}`)) next++;
     known.push(`${stem}.${next}`);
     const waysIn = found.bindings.filter(
       ({ source, destination, destinationKind }) =>
@@ -60,6 +63,10 @@ export function movesOf(
     const isShared = [...ends.values()].filter((each) => each === deadToday).length > 1;
     const place = { workQueue: isShared ? null : queue, virtualHost, url };
     const waits = ownWaits(looking, queue);
+    // Waiting messages come back by these.
+    const backWays = new Set<string | null>(
+      looking.settings.flatMap((each) => (waits.includes(each.queue) ? [each.deadLetterExchange] : [])),
+    );
     return [
       {
         consumer,
@@ -68,7 +75,7 @@ export function movesOf(
         hasFixedDead: fixed.has(`queue ${dead}`),
         letters: deadToday === null ? null : lettersOut(found, version, deadToday, place),
         unbind: doubled.map((each) => unbind(virtualHost, each)),
-        staying: [...new Set(others.map(({ source }) => source))],
+        staying: [...new Set(others.map(({ source }) => source))].filter((source) => !backWays.has(source)),
         waits,
         takenOver: waits.filter((wait) => !ownWaits(unbound, queue).includes(wait)),
         remove: [queue, ...waits].map((name) => `DELETE ${path("queues", virtualHost, name)}`),
