@@ -279,6 +279,8 @@ export interface Broker<
   readonly migrating?: Migrating<System, Deployment, LiveReader<readonly Watched[]>>;
   /** Loaded when somebody operates dead letters. Left out if Redeliver cannot do that on this broker yet. */
   readonly loadOperating: () => Promise<Operating>;
+  /** The packages that `loadOperating` imports, which are optional. */
+  readonly operatingPackages: readonly string[];
   /** The default place of resources on the broker: RabbitMQ's virtual host. Null if the broker has none. */
   readonly defaultNamespace: string | null;
   /** Its rules of the policy pack, by the names under which the package exports them, in the order of pages. */

@@ -13,6 +13,7 @@ import type { System } from "../declare/system.ts";
 import { refused } from "../diagnostics/render.ts";
 import type { Subject } from "../explore/model.ts";
 import { type LetterFacts, factsOf } from "../operate/facts.ts";
+import { missingPackages } from "../node/missing-packages.ts";
 import type { Letter } from "../operate/letter.ts";
 import type { DeadLetters, Operating, OperatingConnection } from "../operate/port.ts";
 import { UsageError } from "./usage-error.ts";
@@ -149,7 +150,7 @@ export async function connectQueue(
   { url, managementUrl, tls }: Omit<OperatingConnection, "place">,
 ): Promise<DeadQueue> {
   const { place, contract, ...queue } = found;
-  const operating = await loaded(brokerOf(found).loadOperating);
+  const operating = await loaded(brokerOf(found));
   const connection = { url, managementUrl, tls, place };
   const problem = operating.problemOf(connection);
   if (problem !== null) throw new UsageError(problem);
@@ -164,10 +165,8 @@ export async function connectQueue(
   };
 }
 
-async function loaded(load: () => Promise<Operating>): Promise<Operating> {
-  return load().catch((cause: unknown) => {
-    if ((cause as { readonly code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw cause;
-    const library = /'((?:@[\w-]+\/)?[\w-]+)'/.exec(String(cause))?.[1] ?? "";
-    throw new UsageError(`the client library is not installed: npm install ${library}`);
-  });
+async function loaded({ operatingPackages, loadOperating }: ReturnType<typeof brokerOf>): Promise<Operating> {
+  const missing = missingPackages(operatingPackages);
+  if (missing.length > 0) throw new UsageError(`the client library is not installed: npm install ${missing.join(" ")}`);
+  return loadOperating();
 }

@@ -132,6 +132,23 @@ test(
       );
       expect(answers[1]).toEqual(answers[0]);
     }
+    // The clients of the brokers are optional, and the folder has none.
+    for (const [target, url, library] of [
+      ["rabbitmq@4.3", "amqp://guest@127.0.0.1:1/%2F", "amqplib"],
+      ["sqs@eu-west-1", "http://127.0.0.1:1", "@aws-sdk/client-sqs"],
+      ["servicebus@standard", "servicebus:shop", "@azure/service-bus"],
+    ] as const) {
+      const words = ["dead", "list", "shop.ts", "--consumer", "billing", "--target", target, "--url", url];
+      const { status, stderr } = spawnSync(join(folder, "node_modules/.bin/redeliver"), words, {
+        cwd: folder,
+        encoding: "utf8",
+        env: {
+          ...process.env,
+          SERVICEBUS_CONNECTION_STRING: "Endpoint=sb://shop/;SharedAccessKeyName=a;SharedAccessKey=b",
+        },
+      });
+      expect([status, stderr]).toEqual([2, expect.stringContaining(`is not installed: npm install ${library}\n`)]);
+    }
     const packed = execFileSync(join(folder, "node_modules/.bin/redeliver"), ["contract", ...markdown.split(" ")], {
       cwd: folder,
       encoding: "utf8",

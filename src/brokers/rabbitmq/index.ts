@@ -105,6 +105,7 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
     return migrating;
   },
   loadOperating: async () => (await import("./operate/index.ts")).operating,
+  operatingPackages: ["amqplib"],
   defaultNamespace,
   permissions,
   get rules() {

@@ -69,6 +69,7 @@ export const servicebus: ServicebusBroker = Object.freeze({
   diagnoseExport: (compiled: ServicebusCompiled, format: string) =>
     format === "emulator-config" ? diagnoseEmulatorConfig(compiled) : [],
   loadOperating: async () => (await import("./operate/index.ts")).operating,
+  operatingPackages: ["@azure/service-bus"],
   loadContractPages: async () => (await import("./pages/index.ts")).contractPages,
   get auditor() {
     return auditor;

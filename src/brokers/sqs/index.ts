@@ -80,6 +80,7 @@ export const sqs: SqsBroker = Object.freeze({
   diagnoseExport: ({ topology }: SqsCompiled, format: string) =>
     format === "aws-json" ? diagnoseTemplate(topology) : [],
   loadOperating: async () => (await import("./operate/index.ts")).operating,
+  operatingPackages: ["@aws-sdk/client-sqs"],
   loadContractPages: async () => (await import("./pages/index.ts")).contractPages,
   get auditor() {
     return auditor;

@@ -3,6 +3,7 @@ import type { ServiceBusAdministrationClient } from "@azure/service-bus";
 import { type Checked, accepted, refusedFor } from "../../../diagnostics/diagnostic.ts";
 import { connectionProblem } from "../../../foreign/connection-problem.ts";
 import { type RequestBounds, defaultBounds } from "../../../foreign/request-budget.ts";
+import { missingPackages } from "../../../node/missing-packages.ts";
 import { servicebusConnection } from "./connection.ts";
 
 /** An entity of a namespace with ARM's names of properties. */
@@ -39,7 +40,7 @@ export async function readNamespace<Found>(
       return refused("RD407", `the connection string is of another namespace than ${JSON.stringify(host)}`);
     return accepted(await read(createAdministration(parsed.data), AbortSignal.timeout(timeoutMs), host));
   } catch (error) {
-    if ((error as { code?: unknown }).code === "ERR_MODULE_NOT_FOUND")
+    if (missingPackages(["@azure/service-bus"]).length > 0)
       return refused("RD407", "the package @azure/service-bus is not installed", ["npm install @azure/service-bus"]);
     const { statusCode } = error as { statusCode?: unknown };
     return statusCode === 401 || statusCode === 403
