@@ -25,8 +25,12 @@ export function movedDraft(draft: DraftDeclaration, moves: readonly Move[]): Dra
     const left = leftDeadLetter(draft, move);
     const dead =
       left === "deadLetter" || deadLetter === undefined ? {} : { deadLetter: left === null ? deadLetter : kept };
-    return [move.consumer, { ...declared, queue: move.next, ...dead }] as const;
+    return [move.consumer, { queue: move.next, ...declared, ...dead }] as const;
   });
   const system = { ...draft.system, consumers: { ...draft.system.consumers, ...Object.fromEntries(consumers) } };
-  return { ...draft, system };
+  const comments = moves.map(({ consumer, queue }) => ({
+    path: ["consumers", consumer, "queue"],
+    text: `it takes the place of ${queue}, whose arguments cannot change`,
+  }));
+  return { ...draft, system, comments: [...draft.comments, ...comments] };
 }

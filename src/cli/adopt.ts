@@ -24,6 +24,7 @@ export interface AdoptOptions extends Readonly<Record<string, unknown>> {
   readonly name: string;
   readonly queue?: readonly string[];
   readonly part?: string;
+  readonly move?: boolean;
   readonly output?: string;
   readonly import?: string;
   readonly json?: boolean;
@@ -79,6 +80,7 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
   const adopted = adoptDeployment(deployment, target.value, {
     name,
     queues,
+    isMoving: options.move === true,
     url: source.kind === "live" ? source.url : undefined,
   });
   if (!adopted.ok) return refuse(adopted.diagnostics, answer, about, exitCodes.refused);

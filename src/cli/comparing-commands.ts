@@ -34,6 +34,7 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
       new Option("--queue <name>", "a work queue to adopt, instead of all; give it once for each").argParser(several),
     )
     .option("--part <name>", "the virtual host, region or namespace to adopt, if the input has several")
+    .option("--move", "declare a new queue for each consumer whose old one cannot get the arguments that it needs")
     .option("-o, --output <file>", "write the declaration to a new file instead of the standard output")
     .option(
       "--import <file>",

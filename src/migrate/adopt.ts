@@ -12,6 +12,8 @@ import { driftFrom, type JudgedDifference, judgeDrift } from "./judge-drift.ts";
 export interface Adopted {
   readonly draft: DraftDeclaration;
   readonly proved: Proved;
+  /** True if the declaration has the new queues of all consumers that move. */
+  readonly isMoved: boolean;
   /** All facts that the declaration cannot say. */
   readonly unsaid: readonly Unsaid[];
   /** The queues that were left out, because no declaration of them compiles. */
@@ -38,6 +40,8 @@ export interface AdoptionOptions {
   readonly queues: readonly string[];
   /** The virtual host, region or namespace, if the input has several. */
   readonly part?: string | undefined;
+  /** True to declare the new queue of each consumer whose queue cannot change in place. */
+  readonly isMoving?: boolean;
   /** The running broker that the deployment was read from. Without it the printed commands leave a gap. */
   readonly url?: string | undefined;
 }
@@ -86,7 +90,7 @@ export function partToAdopt(
  * @param whole the deployment of a broker
  */
 export function adoptDeployment(whole: unknown, target: Target, options: AdoptionOptions): Checked<Adopted> {
-  const { name, queues, part, url = null } = options;
+  const { name, queues, part, isMoving = false, url = null } = options;
   const { adopter, auditor, differ, separator } = brokerOf(target);
   if (adopter === undefined || auditor === undefined) throw new Error("this broker has no adoption");
   const chosen = partToAdopt(whole, target, { queues, part });
@@ -112,10 +116,14 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
   const moved = imports.moves.length === 0 ? null : proveDraft(movedDraft(draft, imports.moves), used);
   const { missing: added } =
     moved?.ok === true ? adopter.importsOf(deployment, moved.value.compiled, draft.system.name, url) : imports;
+  const written =
+    isMoving && moved?.ok === true
+      ? { draft: movedDraft(draft, imports.moves), proved: moved.value }
+      : { draft, proved };
   return accepted(
     {
-      draft,
-      proved,
+      ...written,
+      isMoved: written.draft !== draft,
       refused,
       unsaid: [...refused, ...draft.unsaid, ...unsaidOptions(draft.options)],
       judged: differences?.filter((each) => isOpen(each, imports, draft, adopter.fixed)) ?? null,

@@ -25,7 +25,7 @@ export const againstFound = ({ effect }: Adopted): DriftWords => ({
  * @param forget the commands that take resources out of the state of another program; null if no state was read
  */
 export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget: readonly string[] | null): string {
-  const { proved, findings, judged, imports, added, fixed } = adopted;
+  const { proved, isMoved, findings, judged, imports, added, fixed } = adopted;
   const losses = adopted.unsaid.filter(({ isLoss }) => isLoss);
   const { compiled } = proved;
   const there = imports.entries.length - 1;
@@ -34,10 +34,14 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
     groupedByFact(all)
       .map(({ place, fact }) => `  ${visible(`${place}: ${fact}`)}\n`)
       .join("");
-  const moving = new Set<string | null>(imports.moves.map(({ queue }) => queue));
+  const moving = new Map<string | null, string>(
+    imports.moves.map(({ queue, next }) =>
+      isMoved ? [next, `it takes the place of ${queue}`] : [queue, "it needs a new queue"],
+    ),
+  );
   const consumers = compiled.contracts.map(
     ({ workQueue, deadQueue, attempts, strategy }) =>
-      `  ${visible(`${workQueue}: ${attempts.length} attempt${attempts.length === 1 ? "" : "s"} by ${strategy}, then ${deadQueue}${moving.has(workQueue) ? "; it needs a new queue, by the steps at the end" : ""}`)}\n`,
+      `  ${visible(`${workQueue}: ${attempts.length} attempt${attempts.length === 1 ? "" : "s"} by ${strategy}, then ${deadQueue}${moving.has(workQueue) ? `; ${moving.get(workQueue)}, by the steps at the end` : ""}`)}\n`,
   );
   const cannotChange = imports.left.filter(({ place }) => /^(queue|exchange) /.test(place));
   return [
@@ -55,7 +59,7 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
     ...(cannotChange.length === 0
       ? []
       : [
-          `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ", so their consumers move"}:\n${renderFixed(cannotChange, fixed)}`,
+          `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ", so their consumers move (--json has the way of a message for each)"}:\n${renderFixed(cannotChange, fixed, moving.size > 0)}`,
         ]),
     ...imports.moves.map((move) => renderMove(move, adopted, forget !== null)),
     `there     ${counted(there)}, ${there === 0 ? "so nothing needs an import" : "which an import can take over"}\nnew       ${counted(added)}, which a deployment makes\n`,
@@ -70,7 +74,7 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
 const counted = (count: number): string => `${count} resource${count === 1 ? "" : "s"}`;
 
 /** The resources that no deployment changes. The first of those that are alike stands for the others. */
-function renderFixed(left: readonly Unsaid[], fixed: Adopted["fixed"]): string {
+function renderFixed(left: readonly Unsaid[], fixed: Adopted["fixed"], isMoving: boolean): string {
   const groups = new Map(
     joinAlike(left.flatMap(({ place }) => fixed.get(place) ?? [])).map((each) => [`${each.kind} ${each.name}`, each]),
   );
@@ -80,19 +84,20 @@ function renderFixed(left: readonly Unsaid[], fixed: Adopted["fixed"]): string {
     .map(({ place, fact }) => {
       const { alike = [] } = groups.get(place) ?? {};
       const others = alike.length === 0 ? "" : `    alike: ${visible(alike.join(", "))}\n`;
-      return `  ${visible(`${place}: ${fact}`)}\n${others}${effectOf(groups.get(place))}`;
+      return `  ${visible(`${place}: ${fact}`)}\n${others}${effectOf(groups.get(place), isMoving)}`;
     })
     .join("");
 }
 
-/** The effect of a difference that no deployment takes away, with the path of a message that shows it. */
-function effectOf(difference: JudgedDifference | undefined): string {
+/** The effect of a difference that no deployment takes away. Without a move, the path of a message shows it. */
+function effectOf(difference: JudgedDifference | undefined, isMoving: boolean): string {
   if (difference === undefined) return "";
   const { effect, reason, consumers, trace } = difference;
   const why = consumers.length === 0 ? reason : `${nameSome(consumers)}: ${reason}`;
-  return [effectWords[effect], ...(reason === "" ? [] : [why]), ...trace.map((step, at) => `${at + 1}. ${step}`)]
-    .map((line) => `    ${visible(line)}\n`)
-    .join("");
+  const lines = isMoving
+    ? [reason === "" ? effectWords[effect] : `with the old arguments: ${why}`]
+    : [effectWords[effect], ...(reason === "" ? [] : [why]), ...trace.map((step, at) => `${at + 1}. ${step}`)];
+  return lines.map((line) => `    ${visible(line)}\n`).join("");
 }
 
 /**
@@ -100,7 +105,7 @@ function effectOf(difference: JudgedDifference | undefined): string {
  *
  * @param hasState true if another program owns the ways into the old queue, and would make them again
  */
-function renderMove(move: Move, { draft }: Adopted, hasState: boolean): string {
+function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: boolean): string {
   const { consumer, queue, next, letters, waits, takenOver, isOrdered } = move;
   const back = waits.filter((each) => !takenOver.includes(each));
   const renamed = {
@@ -109,7 +114,7 @@ function renderMove(move: Move, { draft }: Adopted, hasState: boolean): string {
     queue: ", take the queue out of its deadLetter",
   }[leftDeadLetter(draft, move) ?? "none"];
   const steps = [
-    [`write "queue: ${next}" for ${consumer} into the declaration${renamed}, and deploy`],
+    [isMoved ? `deploy ${next}` : `write "queue: ${next}" for ${consumer} into the declaration${renamed}, and deploy`],
     ...renderWaysIn(move, hasState),
     [
       `${isOrdered ? "" : `start the new code of ${consumer}, and `}let the old code empty ${queue}${back.length === 0 ? "" : `, with the messages that come back from ${back.join(", ")}`}`,
@@ -140,7 +145,7 @@ function renderMove(move: Move, { draft }: Adopted, hasState: boolean): string {
     `${index + 1}. ${first}`,
     ...more.map((each) => `   ${each}`),
   ]);
-  return `${visible(`${consumer} needs a new queue beside ${queue}`)}, as in ${docsPage("adopting")}:\n${lines.map((line) => `  ${visible(line)}\n`).join("")}`;
+  return `${visible(isMoved ? `${next} takes the place of ${queue}` : `${consumer} needs a new queue beside ${queue}`)}, as in ${docsPage("adopting")}:\n${lines.map((line) => `  ${visible(line)}\n`).join("")}`;
 }
 
 /** The steps by which new messages come into the new queue alone. */

@@ -25,7 +25,7 @@ export function scheduleOf(looking: Looking, settings: EffectiveSettings, course
   if (course.end === "endless")
     return {
       delaysMs: Array.from({ length: attemptsIfEndless - 1 }, () => firstMs),
-      from: `rejected messages come back after ${formatDurationMs(firstMs)}${through}, without an end; the number of attempts is a guess`,
+      from: `rejected messages come back after ${formatDurationMs(firstMs)}${through}, without an end; write the number of attempts of its code here, because ${attemptsIfEndless} is a guess`,
       countsCrashes: delayedRetry !== null,
       unsaid: [
         `the broker brings failed messages back without an end, so its consumers decide the number of attempts; ${attemptsIfEndless} is a guess, so write the number of their code`,
@@ -55,7 +55,7 @@ export function scheduleOf(looking: Looking, settings: EffectiveSettings, course
     };
   return {
     delaysMs: [],
-    from: `rejected messages of ${queue} do not come back${own === null ? "; retries in its code show in no queue" : ""}`,
+    from: `${own === null ? "write the schedule of its code here, because no queue shows it: " : ""}rejected messages of ${queue} do not come back`,
     countsCrashes: false,
     unsaid: own === null ? ["retries in its consumers' code show in no queue, so it is declared with one attempt"] : [],
   };
