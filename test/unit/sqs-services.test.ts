@@ -71,6 +71,19 @@ test.for([
   ).toEqual([[code, path.join(".")]]);
 });
 
+test.for([
+  ["arn:aws:events:us-east-1:123456789012:rule/refunds", /a rule in us-east-1 does not reach a queue in eu-west-1/],
+  ["arn:aws:events:eu-west-1:123456789012:event-bus/refunds", /no rule has this ARN/],
+  ["arn:aws:events:eu-west-1:123456789012:rule/", /no rule has this ARN/],
+  ["arn:aws:s3:::Bad_Bucket", /no bucket has this ARN/],
+  ["arn:aws:s3:eu-west-1::invoices", /no bucket has this ARN/],
+] as const)("%s can never send, and is refused", ([arn, message]) => {
+  const refused = compile(checked(systemWith({ from: { refunds: "all" } }, arn)), target);
+  const errors = refused.ok ? [] : refused.diagnostics.filter(({ severity }) => severity === "error");
+  expect(errors).toMatchObject([{ code: "RD222", path: "sources.refunds.name", value: arn }]);
+  expect(errors[0]?.message).toMatch(message);
+});
+
 test("the key of the queues has to let in the principals that send, and no others", () => {
   const withKey = { ...target, kmsKey: "alias/shop" };
   const helpFor = (from: object): string | undefined => {

@@ -35,7 +35,11 @@ const strategies: readonly Strategy[] = [redrive, visibility];
  * @returns frozen, JSON-serialisable data, the same bytes for the same input; or every reason to refuse it
  */
 export function compileSqs(whole: Plan, target: SqsTarget): Checked<SqsCompiled> {
-  const problems = [...diagnoseNames(whole), ...diagnoseOptionNames(target, whole), ...keyWarning(target, whole)];
+  const problems = [
+    ...diagnoseNames(whole, target.region),
+    ...diagnoseOptionNames(target, whole),
+    ...keyWarning(target, whole),
+  ];
   const split = splitServices(whole);
   const { plan } = split;
   const fifo = fifoSources(plan);

@@ -24,14 +24,14 @@ import { type StrategyInput, handlingSeconds, inWords, wholeSeconds } from "./st
 import type { SqsTopology } from "./topology.ts";
 
 /** Finds names that no queue or topic may have. */
-export function diagnoseNames(plan: Plan): Diagnostic[] {
+export function diagnoseNames(plan: Plan, region: string): Diagnostic[] {
   const { system } = plan;
   return oncePerTemplate([
     ...characterProblem(pathOfSystem(plan), system),
     ...refuseHeaders(plan.sources, "Amazon SQS"),
     ...refuseTemplate(plan, "shared", "consumers on Amazon SQS share no queues or topics but sources"),
     ...Object.keys(plan.sources).flatMap((name) => {
-      if (plan.sources[name]?.owner === "other") return foreignTopicProblem(plan, name);
+      if (plan.sources[name]?.owner === "other") return foreignTopicProblem(plan, name, region);
       const path = pathOfSource(plan, name);
       const longest = topicName(plan, name, true);
       return [
@@ -61,10 +61,13 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
 }
 
 /** The topic of another owner may lie in another account or region. So only its ARN names it. */
-function foreignTopicProblem({ sources, consumers }: Plan, source: string): Diagnostic[] {
+function foreignTopicProblem({ sources, consumers }: Plan, source: string, region: string): Diagnostic[] {
   const { name = "" } = sources[source] ?? {};
   const path = ["sources", source, "name"];
-  if (isServiceArn(name)) return serviceProblems(name, source, consumers);
+  if (isServiceArn(name)) {
+    const wrong = senderProblem(path, name, region);
+    return wrong.length > 0 ? wrong : serviceProblems(name, source, consumers);
+  }
   if (parseArn(name)?.service !== "sns")
     return diagnosed("RD222", {
       path,
@@ -82,6 +85,30 @@ function foreignTopicProblem({ sources, consumers }: Plan, source: string): Diag
     notes: [`${source} is the standard topic ${name}`],
     help: "leave order out, or ask the owner of the topic for a FIFO topic",
   });
+}
+
+/**
+ * Finds an ARN that no rule and no bucket can have, and a rule that cannot reach the queue. Sources: S3 User Guide,
+ * "Bucket naming rules". AWS re:Post, "EventBridge rule across Regions": in another region a rule reaches event buses
+ * alone.
+ */
+function senderProblem(path: readonly string[], arn: string, region: string): Diagnostic[] {
+  const { region: own = "", resource = "" } = parseArn(arn) ?? {};
+  const problem = (message: string, help: string) => diagnosed("RD222", { path, message, value: arn, help });
+  if (isBucketArn(arn))
+    return own === "" && /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(resource)
+      ? []
+      : problem("no bucket has this ARN", "write the ARN of the bucket, such as arn:aws:s3:::invoices");
+  if (!/^rule(\/[^/]+)+$/.test(resource))
+    return problem(
+      "no rule has this ARN",
+      `write the ARN of the rule, such as arn:aws:events:${region}:123456789012:rule/refunds`,
+    );
+  if (own === region) return [];
+  return problem(
+    `a rule in ${own || "no region"} does not reach a queue in ${region}`,
+    `send the events on to an event bus in ${region}, and name a rule there`,
+  );
 }
 
 /**
