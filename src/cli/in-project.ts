@@ -27,7 +27,8 @@ export async function inProject(words: readonly string[]): Promise<readonly stri
   const { options } = given;
   if (options.has("help")) return words;
   const answer = { json: options.has("json") };
-  const file = options.get("project") ?? projectFiles.find((name) => existsSync(name));
+  const here = projectFiles.filter((name) => existsSync(name));
+  const file = options.get("project") ?? here[0];
   const asked = options.get("env");
   // An input names its own broker, so only a word of the user brings it an environment.
   if (asked === undefined && !takesFile(command) && (readsFile(options) || options.has("url"))) return words;
@@ -35,6 +36,8 @@ export async function inProject(words: readonly string[]): Promise<readonly stri
     if (asked === undefined) return words;
     return usage(`there is no ${projectFiles[0]} here, and --env names an environment in it`, answer);
   }
+  if (!options.has("project") && here.length > 1)
+    return usage(`${here.join(" and ")} are both here: remove one, or name one with --project`, answer);
   const project = readProject(file);
   if (!project.ok) return refuse(project.diagnostics, answer, { file }, exitCodes.usage);
   const names = Object.keys(project.value.environments);

@@ -1,4 +1,4 @@
-/** The names that a project file may have in the current folder. The first one that exists counts. */
+/** The names that a project file may have in the current folder, which has one of them. */
 export const projectFiles = ["yaml", "yml", "json", "ts", "mts", "cts", "js", "mjs", "cjs"].map(
   (ending) => `redeliver.config.${ending}`,
 );

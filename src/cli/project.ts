@@ -44,7 +44,7 @@ const environment = z.strictObject({
 const waiver = z.strictObject({
   code: z.string().regex(/^RD\d{3}$/),
   consumer: text.optional(),
-  reason: text,
+  reason: z.string().trim().min(1),
   until: z.iso.date(),
 });
 

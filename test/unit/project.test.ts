@@ -254,6 +254,15 @@ describe("a wrong project file or choice is refused with its fix, and nothing ru
     expect(said.error).toContain(`${name}:1:1`);
   });
 
+  test("a second project file", () => {
+    save("{}", "redeliver.config.json");
+    const said = executed("check", "shop.yaml", "--env", "prod");
+    expect([said.code, said.error]).toEqual([
+      2,
+      "error: redeliver.config.yaml and redeliver.config.json are both here: remove one, or name one with --project\n",
+    ]);
+  });
+
   test("a choice without a project file", async () => {
     rmSync(join(folder, "redeliver.config.yaml"));
     const said = executed("check", "shop.yaml", "--env", "prod", "--json");
@@ -313,6 +322,7 @@ describe("a waiver", () => {
     ["code: RD999, reason: r, until: 2999-01-31", "there is no RD999"],
     ["code: RD207, until: 2999-01-31", "reason is missing"],
     ['code: RD207, reason: "", until: 2999-01-31', "reason"],
+    ['code: RD207, reason: "  ", until: 2999-01-31', "reason"],
     ["code: RD207, reason: r", "until is missing"],
     ["code: RD207, reason: r, until: 2999-02-30", "a day such as 2027-01-31"],
     ["code: RD207, reason: r, until: tomorrow", "a day such as 2027-01-31"],
