@@ -68,7 +68,7 @@ export interface Unsaid {
 export function groupedByFact(unsaid: readonly Unsaid[]): readonly Unsaid[] {
   return [...Map.groupBy(unsaid, ({ fact }) => fact).values()].map((all) => ({
     ...(all[0] as Unsaid),
-    place: all.map(({ place }) => place).join(", "),
+    place: [...new Set(all.map(({ place }) => place))].join(", "),
   }));
 }
 
@@ -118,7 +118,7 @@ export interface Move {
   readonly staying: readonly string[];
   /** The queues where its messages wait, and no others. */
   readonly waits: readonly string[];
-  /** Those of them whose messages come back by the ways that the new queue takes over. */
+  /** The waiting queues, also of several consumers, whose messages come back by the ways that the new queue takes over. */
   readonly takenOver: readonly string[];
   /** The requests that delete the old queue and these queues. */
   readonly remove: readonly string[];

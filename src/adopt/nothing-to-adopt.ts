@@ -25,7 +25,7 @@ export function nothingToAdopt(
     path: "",
     message:
       missing.length > 0
-        ? `there is no work queue ${missing.join(", ")}`
+        ? `${missing.join(", ")} ${missing.length === 1 ? "is no work queue" : "are no work queues"} of the input`
         : `none of the ${found} queues looks like one that a consumer takes messages from`,
     notes: [`${noWork} are not work queues`],
     help: "name the work queues with --queue, as the broker spells them",

@@ -120,7 +120,11 @@ function brokenByOthers(compiled: CompiledSystem, target: Target, together: read
           message: `with ${what} the proof of ${first.consumer} fails: ${first.message}`,
           notes: [
             ...first.trace.map((step, index) => `${index + 1}. ${step}`),
-            ...(others.length === 0 ? [] : [`it breaks ${others.length} more promises: ${others[0]?.message}`]),
+            ...(others.length === 0
+              ? []
+              : [
+                  `it breaks ${others.length} more ${others.length === 1 ? "promise" : "promises"}: ${others[0]?.message}`,
+                ]),
           ],
           help: "let its owner leave these queues out of its pattern or values, or compile for another strategy",
         }),

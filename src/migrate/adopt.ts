@@ -77,7 +77,7 @@ export function partToAdopt(
           ? `none of ${filled.length} has all of the work queues ${queues.join(", ")}, and a system lies in one ${noun}`
           : `a system lies in one ${noun}, and ${holding.length} have ${queues.length === 0 ? "queues" : queues.join(", ")}`,
     value: filled.map(({ name }) => name),
-    help: `adopt one after the other, as in --part ${JSON.stringify((found ?? filled[0])?.name ?? "")}`,
+    help: `${part === undefined ? "adopt one after the other" : "name one that is there"}, as in --part ${JSON.stringify((found ?? filled[0])?.name ?? "")}`,
   });
 }
 

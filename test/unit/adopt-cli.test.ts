@@ -116,7 +116,7 @@ test.for([
     onBroker({ queues: both }),
     ["orders", "orders.dlq"],
     "RD331",
-    /no work queue orders\.dlq/,
+    /orders\.dlq is no work queue/,
   ],
   ["a queue of two consumers on SQS", "sqs", onSqs, ["orders", "orders-dlq"], "RD205", /orders-dlq/],
   ["a name that breaks the provider's ids", "definitions", onBroker({ queues: [queue("a/b")] }), [], "RD204", /\//],

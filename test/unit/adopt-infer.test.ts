@@ -27,6 +27,12 @@ function inferred(parts: Parts) {
   return { ...adopted, name, consumer, facts: factsOf(adopted) };
 }
 
+/** The same with the texts of all comments. */
+const inferredWith = (parts: Parts) => {
+  const { draft, ...rest } = inferred(parts);
+  return { ...rest, comments: draft.comments.map(({ text }) => text) };
+};
+
 describe("the crashes of a consumer", () => {
   test.for([
     ["nothing counts", { "x-delivery-limit": -1 }, { deliveries: 21 }, true],
@@ -101,6 +107,55 @@ test("messages that a producer delays with Symfony are no retries", () => {
   expect(facts).toContainEqual(
     expect.stringMatching(/^messages: by its names Symfony uses it: .*by default 3 retries/),
   );
+});
+
+test("a waiting queue for times of single messages leaves the schedule to the code", () => {
+  const { consumer, comments, facts } = inferredWith({
+    exchanges: [exchange("jobs", "direct"), exchange("retry", "direct")],
+    queues: [queue("jobs", quorum), queue("jobs.wait", { ...quorum, "x-dead-letter-exchange": "jobs" })],
+    bindings: [binding("jobs", "jobs", "import"), binding("retry", "jobs.wait", "import")],
+  });
+  expect(consumer).toMatchObject({ retry: { attempts: 1 } });
+  expect(comments).toContainEqual(expect.stringMatching(/^write the schedule of its code here.* to jobs\.wait$/));
+  expect(facts).toContainEqual("jobs: messages in jobs.wait have times to live of their own");
+  expect(facts.some((each) => each.includes("is used once"))).toBe(false);
+});
+
+test("a consumer whose failures go to another consumer", () => {
+  const { draft, unsaid } = adoptText(
+    exported({
+      queues: [
+        queue("a", { ...quorum, ...deadTo("b") }),
+        queue("b", { ...quorum, ...deadTo("b.dead") }),
+        queue("b.dead", quorum),
+      ],
+      exchanges: [exchange("e", "fanout")],
+      bindings: [binding("e", "a"), binding("e", "b")],
+    }),
+  );
+  expect(Object.keys(draft.system.consumers)).toEqual(["a", "b"]);
+  const facts = unsaid.filter(({ place }) => place === "a").map(({ fact }) => fact);
+  expect(facts).toContainEqual(expect.stringMatching(/^its rejected messages go to b, which has a consumer/));
+  expect(facts.some((each) => each.includes("no queue keeps"))).toBe(false);
+});
+
+test("an exchange that no declaration can make keeps its owner, and the list says why", () => {
+  const special = [
+    { ...exchange("checked", "topic"), arguments: { "alternate-exchange": "unrouted" } },
+    { ...exchange("later", "x-delayed-message"), arguments: { "x-delayed-type": "topic" } },
+  ];
+  const { facts } = inferred({
+    exchanges: [exchange("plain", "topic"), ...special],
+    queues: [queue("work", quorum)],
+    bindings: ["plain", "checked", "later"].map((source) => binding(source, "work", "a")),
+  });
+  expect(facts).toContainEqual(
+    expect.stringMatching(/^checked: it has alternate-exchange, which no declared exchange/),
+  );
+  expect(facts).toContainEqual(expect.stringMatching(/^later: it delays messages by their x-delay/));
+  expect(facts.filter((each) => each.includes("nothing shows who makes it"))).toEqual([
+    expect.stringMatching(/^plain: /),
+  ]);
 });
 
 test("queues of tools and of instances are no consumers, and give no dead queue its name", () => {

@@ -62,7 +62,9 @@ export function movesOf(
     const deadToday = isDeadThere ? dead : (ends.get(queue) ?? null);
     const isShared = [...ends.values()].filter((each) => each === deadToday).length > 1;
     const place = { workQueue: isShared ? null : queue, virtualHost, url };
-    const waits = ownWaits(looking, queue);
+    const before = waitsBefore(looking, queue);
+    const waits = before.flatMap(({ name, isOwn }) => (isOwn ? [name] : []));
+    const stillBefore = new Set(waitsBefore(unbound, queue).map(({ name }) => name));
     // Waiting messages come back by these.
     const backWays = new Set<string | null>(
       looking.settings.flatMap((each) => (waits.includes(each.queue) ? [each.deadLetterExchange] : [])),
@@ -77,7 +79,7 @@ export function movesOf(
         unbind: doubled.map((each) => unbind(virtualHost, each)),
         staying: [...new Set(others.map(({ source }) => source))].filter((source) => !backWays.has(source)),
         waits,
-        takenOver: waits.filter((wait) => !ownWaits(unbound, queue).includes(wait)),
+        takenOver: before.flatMap(({ name }) => (stillBefore.has(name) ? [] : [name])),
         remove: [queue, ...waits].map((name) => `DELETE ${path("queues", virtualHost, name)}`),
         isOrdered: found.queues.some(
           (each) => each.name === queue && each.arguments["x-single-active-consumer"] === true,
@@ -96,15 +98,13 @@ function deadQueueToday(looking: ReturnType<typeof lookAt>, settings: EffectiveS
   return deadOf(looking, queue, courseOf(semantics, settings, entry))?.value ?? null;
 }
 
-/** The waiting queues that lead to this work queue alone. Those that a framework shares stay. */
-function ownWaits({ surroundings, settings }: ReturnType<typeof lookAt>, queue: string): readonly string[] {
+/** The waiting queues that lead to this work queue, but for those that a framework shares. */
+function waitsBefore({ surroundings, settings }: ReturnType<typeof lookAt>, queue: string) {
   return settings
     .filter((each) => surroundings.shapeOf(each.queue) === "wait" && !isSharedDelay(each.queue))
-    .filter((each) => {
-      const aims = surroundings.aimsOf(each);
-      return aims.length > 0 && aims.every((aim) => aim === queue);
-    })
-    .map((each) => each.queue);
+    .map((each) => ({ name: each.queue, aims: surroundings.aimsOf(each) }))
+    .filter(({ aims }) => aims.includes(queue))
+    .map(({ name, aims }) => ({ name, isOwn: aims.every((aim) => aim === queue) }));
 }
 
 /** The version of the broker itself, or else that of the target. */

@@ -81,11 +81,16 @@ function copied({ topology }: Looking, queue: string, waits: readonly EffectiveS
   const longest = delaysMs.at(-1) ?? 0;
   return {
     delaysMs: Array.from({ length: retries }, (_, index) => delaysMs[index] ?? longest),
-    from: `consumers publish failed messages to ${names}, by the length of their delays`,
+    from:
+      delaysMs.length === 0
+        ? `write the schedule of its code here, because no queue shows it: consumers publish failed messages to ${names}`
+        : `consumers publish failed messages to ${names}, by the length of their delays`,
     countsCrashes: false,
     unsaid: [
       ...(delaysMs.length < waits.length ? [`messages in ${names} have times to live of their own`] : []),
-      `its consumers choose the waiting queue for each attempt; that each of ${names} is used once is a guess`,
+      ...(delaysMs.length === 0
+        ? []
+        : [`its consumers choose the waiting queue for each attempt; that each of ${names} is used once is a guess`]),
     ],
   };
 }

@@ -2,7 +2,7 @@ import type { FoundSource, Unsaid } from "../../../../adopt/found.ts";
 import type { HeadersMatch } from "../../../../declare/system.ts";
 import { reservedKeyPrefix, sharedRole } from "../../compile/names.ts";
 import { isSharedDelay } from "./frameworks.ts";
-import type { BrokerBinding } from "../../prove/semantics.ts";
+import type { BrokerBinding, BrokerExchange } from "../../prove/semantics.ts";
 import type { Looking } from "./looking.ts";
 
 /**
@@ -60,18 +60,31 @@ export function sourcesInto(
         ? [`; messages that wait in ${wait} come back by its key ${JSON.stringify(key)}`]
         : [],
     );
+    const special = specialsOf(exchange);
+    unsaid.push(...special.map((fact) => ({ place: name, fact })));
     const upstream = [...new Set(before.map(({ source }) => source))].filter((each) => !isSharedDelay(each));
     said.push({
       name,
       ...(isOpaque ? { kind: "opaque", type } : { kind }),
       keys: isAll ? "all" : keys,
       isOwn,
+      ...(isOpaque || special.length > 0 ? { isForeign: true } : {}),
       from: `the ${type} exchange ${name}, bound to ${queue}${upstream.length === 0 ? "" : `; ${upstream.slice(0, 5).join(", ")} ${upstream.length === 1 ? "leads into it and stays as it is" : "lead into it and stay as they are"}`}${back.slice(0, 5).join("")}`,
     });
     if (kind === "direct" && keys.includes(""))
       unsaid.push({ place: name, fact: `a binding to ${queue} has an empty key, which a declaration cannot ask for` });
   }
   return { said, unsaid };
+}
+
+/** The facts about an exchange that no declaration can make. */
+function specialsOf({ arguments: given, pluginType }: BrokerExchange): readonly string[] {
+  if (pluginType === "x-delayed-message")
+    return ["it delays messages by their x-delay, so the code may send its retries through it"];
+  const names = Object.keys(given);
+  return names.length === 0
+    ? []
+    : [`it has ${names.join(", ")}, which no declared exchange has; so it stays another owner's`];
 }
 
 /** The matches of a queue. Null if a declaration can say none of them. */

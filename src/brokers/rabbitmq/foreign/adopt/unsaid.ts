@@ -6,11 +6,13 @@ import type { Looking } from "./looking.ts";
 
 /** The arguments and keys of policies that a declaration has no property for, with the consequence. */
 const reasons: Readonly<Record<string, string>> = {
-  "max-priority": "priorities need a classic queue, and a compiled queue is a quorum queue",
+  "max-priority":
+    "a compiled queue is a quorum queue, which has the priorities of its version: none up to 3.13, two from 4.0, and 0 to 31 from 4.3",
   "single-active-consumer": "a declaration lets all instances take messages",
-  "max-length": "queueArguments.maxLength has it under native and deferred, and a full queue then refuses messages",
+  "max-length":
+    "queueArguments.maxLength has it under native and deferred, and a full queue then refuses messages; without it the queue has no limit",
   "max-length-bytes":
-    "queueArguments.maxLengthBytes has it under native and deferred, and a full queue then refuses messages",
+    "queueArguments.maxLengthBytes has it under native and deferred, and a full queue then refuses messages; without it the queue has no limit",
   "message-ttl": "in a compiled work queue no message expires",
   expires: "a compiled queue stays without use",
   "consumer-timeout": "this version of RabbitMQ ignores it",
@@ -74,6 +76,7 @@ export function unsaidOf(
   const isInferred = (key: string): boolean =>
     inferredArguments.some((each) => each === `x-${key}` && own[each] !== undefined);
   const hasLimits = lengthLimitsOf(looking, settings) !== undefined;
+  const handedOn = course.dead !== null && looking.surroundings.shapeOf(course.dead) === "work" ? course.dead : null;
   const isTimed = own["x-consumer-timeout"] === undefined || hasTimeout;
   const others = Object.keys(reasons)
     .filter((key) => !isInferred(key) && !(hasLimits && lengthKeys.includes(key)))
@@ -90,7 +93,14 @@ export function unsaidOf(
     ...(course.end === "lost"
       ? [{ ...said("a rejected message has no way on, and the broker deletes it today"), isLoss: true as const }]
       : []),
-    ...(dead === null && !hasFailures(looking)
+    ...(handedOn === null
+      ? []
+      : [
+          said(
+            `its rejected messages go to ${handedOn}, which has a consumer; declared ones go to a dead queue instead`,
+          ),
+        ]),
+    ...(dead === null && handedOn === null && !hasFailures(looking)
       ? [said("no queue keeps its dead letters today; a declaration always has a dead queue")]
       : []),
     ...(isCounted
