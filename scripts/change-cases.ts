@@ -23,6 +23,9 @@ export interface ChangeCase {
   readonly live: readonly string[];
 }
 
+const goneInOrder = "servicebus-deployment-changes: a consumer in order that goes leaves its subscription";
+const deadQueueOnServicebus = "servicebus-deployment-changes: all dead letters go to a shared queue";
+
 /** The strategies that a test runs under, or all of a file. Left out for all that the broker has. */
 export const strategiesIn: Readonly<Record<string, readonly string[]>> = {
   "deployment-changes": ["staged", "waits"],
@@ -32,6 +35,8 @@ export const strategiesIn: Readonly<Record<string, readonly string[]>> = {
   "migrate-apply": ["native", "staged"],
   "sqs-deployment-changes": ["redrive"],
   "servicebus-deployment-changes": ["scheduled"],
+  [goneInOrder]: ["immediate"],
+  [deadQueueOnServicebus]: ["immediate"],
   "sqs-migrate": ["redrive"],
   "servicebus-migrate": ["immediate", "scheduled"],
 };
@@ -187,12 +192,13 @@ export const changeCases: readonly ChangeCase[] = [
     orderOnServicebus,
   ),
   change("a consumer in order removed", bothOrdered, { billing: null, mail: ordered }),
-  change("the last consumer in order removed", billing(ordered), { billing: null }),
+  change("the last consumer in order removed", billing(ordered), { billing: null }, goneInOrder),
   change("`from` removed with `order`", billing(ordered), orderedQueue({})),
   change("another source in `from` with `order`", orderedFrom("orders"), orderedFrom("sales")),
   change("another region", {}, on({ region: "eu-central-1" })),
   change("duplicate detection added", {}, on({ duplicates: "10m" })),
-  change("`deadQueue`", {}, on({ deadQueue: "shared" })),
+  change("`deadQueue: shared`", {}, on({ deadQueue: "shared" }), deadQueueOnServicebus),
+  change("`deadQueue: own`", on({ deadQueue: "shared" }), on({ deadQueue: "own" }), deadQueueOnServicebus),
   change("tier basic to standard", on({ sku: "basic" }, withoutSources), on({ sku: "standard" }, withoutSources)),
   change("tier standard to premium", {}, on({ sku: "premium" })),
 ];

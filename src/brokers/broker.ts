@@ -248,6 +248,11 @@ export interface Broker<
   readonly isOlder?: (one: Target, other: Target) => boolean;
   /** The place of its resources that the target names: a region. Left out if targets name none. */
   readonly placeOf?: (target: Target) => string;
+  /**
+   * True if a deployment can give a work queue another dead queue. Old dead letters follow, or stay where people find
+   * them. Left out if some would stay without a reader, or go to both.
+   */
+  readonly changesDeadQueue?: true;
   readonly compile: (plan: Plan, target: Target) => Checked<System>;
   /** Left out if its targets name nothing that others own and that a proof depends on. */
   readonly assumedIn?: (compiled: System, target: Target) => Assumed<System>;

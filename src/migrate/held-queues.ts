@@ -1,3 +1,4 @@
+import { brokerOf } from "../brokers/index.ts";
 import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
 import { nameOfSystem } from "../plan/plan.ts";
 import type { Deployed } from "./deployed.ts";
@@ -53,7 +54,8 @@ export function leftQueuesTaken(from: Deployed, to: Deployed, held: HeldQueues):
         }),
       ];
     // A consumer that stays moves its queues in steps, and those end the old bindings.
-    if (from.contracts.has(consumer) || was.deadQueue === deadQueue) return [];
+    const isChangeable = brokerOf(to.target).changesDeadQueue === true;
+    if (isChangeable || from.contracts.has(consumer) || was.deadQueue === deadQueue) return [];
     return [
       diagnostic("RD302", {
         path: ["consumers", consumer, "deadLetter", "queue"],

@@ -52,6 +52,7 @@ function queuesReplaced(from: Deployed, to: Deployed): FixedPart[] {
     const isDead = old.workQueue === now.workQueue;
     // Under another name every queue is new, and the old ones stay as they are. A fixed name is no other one.
     if (!isDead && isAnother(from, to)) return [];
+    if (isDead && brokerOf(to.target).changesDeadQueue === true) return [];
     const [was, would] = isDead ? [old.deadQueue, now.deadQueue] : [old.workQueue, now.workQueue];
     if (was === would) return [];
     const { consumer } = now;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { SystemInput, TargetInput } from "../../src/index.ts";
+import type { CompiledSystem, SystemInput, TargetInput } from "../../src/index.ts";
 import { compareChange } from "../../src/migrate/compare-change.ts";
 import { type Deployed, readDeployed } from "../../src/migrate/deployed.ts";
 import { leftBehind } from "../../src/migrate/left-behind.ts";
@@ -17,6 +17,8 @@ const native: TargetInput = { ...rabbitmq, strategy: "native" };
 const sqs: TargetInput = { broker: "sqs", region: "eu-west-1" };
 const servicebus: TargetInput = { broker: "servicebus", sku: "standard" };
 const shared: TargetInput = { ...servicebus, deadQueue: "shared" };
+
+type OnServicebus = Deployed & { readonly compiled: CompiledSystem<"servicebus"> };
 
 /** The shop on a target, with other settings of billing. */
 function deployed(target: TargetInput, own: object = {}, more: object = {}): Deployed {
@@ -51,7 +53,7 @@ test.each<readonly [string, Deployed, Deployed, string]>([
     "the system's name, and the dead queue with it",
     deployed(shared, {}, fixed),
     deployed(shared, {}, { ...fixed, name: "store" }),
-    "RD302 target: the queue shop.dead of billing cannot be replaced in place by store.dead",
+    'RD302 consumers.billing: the queue billing cannot be changed in place: its system is "shop" and would be "store"',
   ],
   [
     "the subscription that a consumer receives from",
@@ -89,18 +91,6 @@ test.each<readonly [string, Deployed, Deployed, string]>([
     deployed(rabbitmq, { delivery: "every-instance", retry: undefined }),
     "RD302 consumers.billing.delivery: the queue shop.billing of billing cannot be replaced in place by a queue of each instance",
   ],
-  [
-    "the dead queue of its own to a shared one",
-    deployed(servicebus),
-    deployed(shared),
-    "RD302 target: the queue shop.billing/$DeadLetterQueue of billing cannot be replaced in place by shop.dead",
-  ],
-  [
-    "the shared dead queue to its own",
-    deployed(shared),
-    deployed(servicebus),
-    "RD302 target: the queue shop.dead of billing cannot be replaced in place by shop.billing/$DeadLetterQueue",
-  ],
 ])("a change of %s is refused", (_, from, to, wanted) => {
   expect(refusals(from, to)).toContain(wanted);
 });
@@ -112,11 +102,24 @@ test.each<readonly [string, Deployed, Deployed]>([
     deployed(servicebus),
     deployed({ ...shared } as TargetInput, {}, { name: "store" }),
   ],
+  ["the dead queue of its own to a shared one", deployed(servicebus), deployed(shared)],
+  ["the shared dead queue to its own", deployed(shared), deployed(servicebus)],
+  ["the dead queue of a consumer in order", deployed(servicebus, perKey), deployed(shared, perKey)],
   ["order, under another name", deployed(sqs), deployed(sqs, perKey, { name: "store" })],
   ["the delivery to all", deployed(rabbitmq, { delivery: "every-instance", retry: undefined }), deployed(rabbitmq)],
 ])("a change of %s is not", (_, from, to) => {
   expect(refusals(from, to)).toEqual([]);
   expect(proveChange(from, to).warnings).toEqual([]);
+});
+
+test("the proof of another dead queue finds dead letters that nobody reads", () => {
+  const [own, all] = [deployed(servicebus), deployed(shared)] as [OnServicebus, OnServicebus];
+  const queues = all.compiled.topology.queues.flatMap((queue) =>
+    queue.role === "dead" ? [queue, { ...queue, name: "lost" }] : [{ ...queue, forwardDeadLetteredTo: "lost" }],
+  );
+  const stranding = { ...all, compiled: { ...all.compiled, topology: { ...all.compiled.topology, queues } } };
+  expect(proveChange(own, all).problems).toEqual([]);
+  expect(proveChange(own, stranding as unknown as Deployed).problems.map(({ code }) => code)).toEqual(["RD305"]);
 });
 
 test.each(["constructor", "toString", "valueOf", "hasOwnProperty"])("%s is a name like any other", (name) => {

@@ -49,6 +49,9 @@ export const servicebus: ServicebusBroker = Object.freeze({
   targetFor: withOwnStrategy,
   targetUnder: strategiesUnder,
   separator: ".",
+  // It is one setting of the work queue. Dead letters that are there already are forwarded, too: see issue 301 of
+  // ServiceBusExplorer.
+  changesDeadQueue: true,
   compile: compileServicebus,
   graphOf,
   // The bundled command line loads the file behind a getter when it is used.

@@ -91,12 +91,12 @@ function takeAll(properties: Properties, sku: Sku, kinds: Readonly<Record<string
   return Object.fromEntries(taken.map(([name, kind]) => [name, properties.take(name, kind)]));
 }
 
-function takeForwards(properties: Properties): { forwardTo?: string; forwardDeadLetteredMessagesTo?: string } {
-  const [to, dead] = ["forwardTo", "forwardDeadLetteredMessagesTo"].map((name) => properties.optionalText(name));
-  return {
-    ...(to === undefined ? {} : { forwardTo: to }),
-    ...(dead === undefined ? {} : { forwardDeadLetteredMessagesTo: dead }),
-  };
+/** One that the program leaves out is undefined: an update ends it. */
+function takeForwards(properties: Properties): Pick<QueueProperties, "forwardTo" | "forwardDeadLetteredMessagesTo"> {
+  const [forwardTo, forwardDeadLetteredMessagesTo] = ["forwardTo", "forwardDeadLetteredMessagesTo"].map((name) =>
+    properties.optionalText(name),
+  );
+  return { forwardTo, forwardDeadLetteredMessagesTo } as object;
 }
 
 async function applyQueue(

@@ -23,7 +23,11 @@ export function closureOf(index: TopologyIndex, contract: Contract, beside: Cont
     ...subscriptions.map(({ topic }) => topic),
   ]);
   return {
-    queues: queuesFrom([contract.workQueue, contract.deadQueue, ...sent, ...forwarded], index.queues, leadsTo),
+    queues: queuesFrom(
+      [contract.workQueue, contract.deadQueue, beside.deadQueue, ...sent, ...forwarded],
+      index.queues,
+      leadsTo,
+    ),
     topics: [...topics].flatMap((name) => index.topics.get(name) ?? []),
     subscriptions,
   };

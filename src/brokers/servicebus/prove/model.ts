@@ -16,7 +16,7 @@ import { shapeOf } from "./shape.ts";
 export const { subjectsOf, changesOf } = cloudSubjects(subscriptionPath, {
   shape: (index: TopologyIndex, contract: Contract, beside: Contract) => {
     const closure = closureOf(index, contract, beside);
-    return shapeOf(closure, contract, entranceOf(semanticsOf(closure), closure, contract));
+    return shapeOf(closure, contract, beside, entranceOf(semanticsOf(closure), closure, contract));
   },
   model: modelOf,
 });
@@ -25,6 +25,8 @@ interface Context {
   /** The semantics of the part of the topology that the consumer's messages can reach. */
   readonly semantics: Semantics;
   readonly contract: Contract;
+  /** Its dead queue, and that of instances by the other contract. */
+  readonly deadQueues: readonly string[];
   readonly closure: Closure;
   /** The lock duration of the queue or subscription that the consumer receives from. */
   readonly lockMs: number;
@@ -35,7 +37,8 @@ function modelOf(index: TopologyIndex, contract: Contract, beside: Contract): Mo
   const closure = closureOf(index, contract, beside);
   const semantics = semanticsOf(closure);
   const lockMs = workEntity(closure, contract)?.lockDurationMs ?? 0;
-  const context: Context = { semantics, contract, closure, lockMs };
+  const deadQueues = [contract.deadQueue, beside.deadQueue];
+  const context: Context = { semantics, contract, deadQueues, closure, lockMs };
   const { starts, undeclared } = entranceOf(semantics, closure, contract);
   return {
     consumer: contract.consumer,
@@ -94,7 +97,7 @@ function attemptIn({ contract }: Context, { deliveryCount, content }: ModelState
 }
 
 function situationOf(context: Context, state: ModelState): Situation {
-  const { contract, closure } = context;
+  const { contract, deadQueues, closure } = context;
   const { place } = state.message;
   switch (place.kind) {
     case "completed":
@@ -115,7 +118,8 @@ function situationOf(context: Context, state: ModelState): Situation {
       }
       const owner = closure.queues.find(({ name }) => name === place.entity)?.consumer ?? null;
       if (owner !== null && owner !== contract.consumer) return { kind: "astray", consumer: owner };
-      return place.entity === contract.deadQueue && staysDead(context, state) ? { kind: "dead" } : { kind: "waiting" };
+      const isDead = deadQueues.includes(place.entity) && staysDead(context, state, place.entity);
+      return { kind: isDead ? "dead" : "waiting" };
     }
     default:
       return place satisfies never;
@@ -123,8 +127,7 @@ function situationOf(context: Context, state: ModelState): Situation {
 }
 
 /** In a dead queue, a message may expire if it only moves to the dead-letter queue of the same queue. */
-function staysDead(context: Context, state: ModelState): boolean {
-  const { deadQueue } = context.contract;
+function staysDead(context: Context, state: ModelState, deadQueue: string): boolean {
   return movesOf(context, state)
     .flatMap(({ outcomes }) => outcomes.flat())
     .every(({ message: { place } }) => place.kind === "entity" && place.entity === deadQueue);
@@ -134,17 +137,20 @@ function staysDead(context: Context, state: ModelState): boolean {
  * A dead-letter queue without a reader is no better than none. The shared dead queue's own counts, since messages
  * expire into it.
  */
-function deadSituation({ contract, closure, semantics }: Context, place: EntityPlace, state: ModelState): Situation {
-  const isWatched = [contract.deadQueue, deadLetterQueue(contract.deadQueue)].includes(deadLetterQueue(place.entity));
-  if (isWatched) return { kind: "dead" };
+function deadSituation(
+  { contract, deadQueues, closure, semantics }: Context,
+  place: EntityPlace,
+  state: ModelState,
+): Situation {
+  const own = deadLetterQueue(place.entity);
+  const canGoOn = semantics.step(state.message, { kind: "forward" }).length > 0;
+  const isWatched = deadQueues.some((each) => [each, deadLetterQueue(each)].includes(own));
+  if (isWatched && !canGoOn) return { kind: "dead" };
   const owner = closure.queues.find(({ name }) => name === place.entity)?.consumer ?? null;
   if (owner !== null && owner !== contract.consumer) return { kind: "astray", consumer: owner };
-  return semantics.step(state.message, { kind: "forward" }).length > 0
+  return canGoOn
     ? { kind: "waiting" }
-    : {
-        kind: "lost",
-        why: `dead in ${deadLetterQueue(place.entity)} (${place.deadLetter}), which is not its dead queue`,
-      };
+    : { kind: "lost", why: `dead in ${own} (${place.deadLetter}), which is not its dead queue` };
 }
 
 function movesOf(context: Context, state: ModelState): Move<ModelState>[] {

@@ -16,7 +16,12 @@ import { type MessageEntity, subscriptionPath } from "../compile/topology.ts";
  * models use the same ids and subjects, but for the subject of a published message. No step behind a topic looks at the
  * subject again, and no topic is behind another.
  */
-export function shapeOf(closure: Closure, contract: Contract, { starts, undeclared }: Entrance): string {
+export function shapeOf(
+  closure: Closure,
+  contract: Contract,
+  beside: Contract,
+  { starts, undeclared }: Entrance,
+): string {
   const paths = closure.subscriptions.map(subscriptionPath);
   const placeOf = placesOf([
     ...closure.queues.map(({ name }) => name),
@@ -31,7 +36,7 @@ export function shapeOf(closure: Closure, contract: Contract, { starts, undeclar
   );
   return JSON.stringify([
     placeOf(contract.workQueue),
-    deadShape(contract, placeOf),
+    [contract, beside].map((each) => deadShape(each, placeOf)),
     contract.attempts,
     [contract.crashDeliveries, contract.maxDeliveries, contract.handlerTimeoutMs],
     [attemptNumber.from, receive.sessions, receive.lockRenewalMs],
