@@ -29,7 +29,8 @@ const billing = {
 };
 const keyed = { ...common, order: "per-key" };
 const mail = { ...common, from: { orders: ["order.placed"] } };
-const system = (consumers: object) => ({ name: "shop", sources: { orders: { kind: "topic" } }, consumers });
+const topic = { kind: "topic" };
+const system = (consumers: object) => ({ name: "shop", sources: { orders: topic }, consumers });
 const standard = { broker: "servicebus", sku: "standard" } as const;
 const order = { body: "an order", subject: "order.placed" };
 const laterMs = 3_600_000;
@@ -167,7 +168,7 @@ const changes = [
     name: "to the subscription of a renamed source",
     before: inOrder,
     after: inOrder,
-    names: { source: "events-{source}" },
+    more: { names: { source: "events-{source}" } },
     places: ["shop.orders", "events-orders"],
     old: "shop.orders/Subscriptions/billing",
     isHeld: true,
@@ -177,6 +178,15 @@ const changes = [
     before: inOrder,
     after: { from: { orders: "all" } },
     places: ["shop.orders", "shop.orders.2"],
+    old: "shop.orders/Subscriptions/billing",
+    isHeld: false,
+  },
+  {
+    name: "to a second source, which ends the order",
+    before: inOrder,
+    after: { from: { orders: "all", sales: "all" } },
+    more: { sources: { orders: topic, sales: topic } },
+    places: ["shop.orders", "shop.sales"],
     old: "shop.orders/Subscriptions/billing",
     isHeld: false,
   },
@@ -196,10 +206,10 @@ test.each(changes)(
   async (change) => {
     const { before, after, places, old, isHeld } = change;
     const lab = await startLab(onTestFinished);
-    const declaredOf = (own: object, names?: object) =>
-      checked({ ...system({ billing: { ...common, ...own } }), ...(names && { names }) });
+    const declaredOf = (own: object, more: object = {}) =>
+      checked({ ...system({ billing: { ...common, ...own } }), ...more });
     const from = readDeployed(declaredOf(before), standard) as Deployed;
-    const wanted = declaredOf(after, "names" in change ? change.names : undefined);
+    const wanted = declaredOf(after, "more" in change ? change.more : {});
     const planned = planMigration(from, wanted, from.target);
     if (!planned.ok) throw new Error(planned.diagnostics[0]?.message);
     const { steps, held } = planned.value;
