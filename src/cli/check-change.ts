@@ -2,6 +2,7 @@ import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type Changed, type Deployed, deployedOf, underNewNames } from "../migrate/deployed.ts";
 import { type ChangedCounts, changedCounts } from "../compile/budget.ts";
 import { type LeftBehind, leftBehind } from "../migrate/left-behind.ts";
+import { type Holding, leftQueuesTaken } from "../migrate/held-queues.ts";
 import { factsOf } from "../migrate/lock.ts";
 import { planMigration } from "../migrate/plan-migration.ts";
 import { type ProvedChange, proveChange } from "../migrate/prove-change.ts";
@@ -62,7 +63,7 @@ export async function checkChange(
 }
 
 /** The deployed system that an option names, or that the lock of the environment has. Null if there is neither. */
-export async function deployedBefore(system: string, options: FromOptions): Promise<Deployed | RefusedChange | null> {
+export async function deployedBefore(system: string, options: FromOptions): Promise<Holding | RefusedChange | null> {
   return options.from === undefined ? locked(system, options) : declared(options.from, system, options);
 }
 
@@ -72,7 +73,7 @@ export async function deployedBefore(system: string, options: FromOptions): Prom
  * @param from the file with that system, and the environment if it is a lock
  */
 export function changeFrom(
-  old: Deployed,
+  old: Holding,
   to: Changed & Pick<ProvedFile, "own">,
   about: About,
   { file: from, environment }: Partial<LockPlace> & Pick<LockPlace, "file">,
@@ -82,7 +83,7 @@ export function changeFrom(
     const placed = diagnostics.map((each) => inNames(each, to.own));
     return { ok: false, diagnostics: placed, about, exitCode: exitCodes.refused };
   };
-  const refused = refuseChange(before, after);
+  const refused = [...refuseChange(before, after), ...leftQueuesTaken(before, after, old.held ?? {})];
   if (refused.length > 0)
     return refuse(environment === undefined ? refused : refused.map(withSteps(old, to, environment)));
   const { verdicts, problems, warnings } = proveChange(before, after);
@@ -93,7 +94,7 @@ export function changeFrom(
 }
 
 /** With a lock `migrate` can make the change, if there are steps to it. */
-function withSteps(old: Deployed, { system, target }: Changed, environment: string): (each: Diagnostic) => Diagnostic {
+function withSteps(old: Holding, { system, target }: Changed, environment: string): (each: Diagnostic) => Diagnostic {
   if (!planMigration(old, system, target).ok) return (each) => each;
   const steps = `run redeliver migrate --env ${environment}, which has proved steps for this change`;
   return (each) => (["RD302", "RD303"].includes(each.code) ? { ...each, help: `${steps}; or ${each.help}` } : each);
@@ -121,7 +122,7 @@ async function declared(from: string, system: string, options: FromOptions): Pro
   return { ok: false, diagnostics, about: { file: from, locate: planned.locate }, exitCode: exitCodeOf(diagnostics) };
 }
 
-function locked(system: string, { target }: FromOptions): Deployed | RefusedChange | null {
+function locked(system: string, { target }: FromOptions): Holding | RefusedChange | null {
   const place = lockPlaceOf(target);
   const read = place === null ? null : readLocked(place, system);
   if (read === null || place === null) return null;

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { Target } from "../brokers/index.ts";
 import type { System } from "../declare/system.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
-import type { Deployed } from "../migrate/deployed.ts";
+import type { Holding } from "../migrate/held-queues.ts";
 import { type Kept, keepStrategies } from "../migrate/keep-strategies.ts";
 import { type Lock, lockedIn, readLock } from "../migrate/lock.ts";
 import { nameOfSystem } from "../plan/plan.ts";
@@ -33,7 +33,7 @@ export function loadLock(file: string): Checked<Lock> | null {
 }
 
 /** The system that is deployed in an environment. Null if no lock has it. */
-export function readLocked({ file, environment }: LockPlace, system: string): Checked<Deployed | null> | null {
+export function readLocked({ file, environment }: LockPlace, system: string): Checked<Holding | null> | null {
   const lock = loadLock(file);
   return lock?.ok === true ? lockedIn(lock.value, environment, system) : lock;
 }

@@ -2,7 +2,7 @@ import { type Target, brokerOf } from "../brokers/index.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
 import { findDeployed } from "../migrate/find-deployed.ts";
 import { againstBroker, driftDiagnostics, judgeDrift, otherDiagnostics } from "../migrate/judge-drift.ts";
-import { goingIn, lockWith, refuseSecond } from "../migrate/lock.ts";
+import { goingIn, lockWith, refuseSecond, withoutEnvironment } from "../migrate/lock.ts";
 import { nameOfSystem } from "../plan/plan.ts";
 import { fileOf, sourcesIn } from "./audit-source.ts";
 import { changeFrom } from "./check-change.ts";
@@ -52,7 +52,10 @@ export async function lockCommand(file: string, options: LockOptions): Promise<n
       say(change.warnings, { file, locate: proved.locate });
   }
   const old = loadLock(place.file);
-  const lock = lockWith(old?.ok === true ? old.value : null, environment, proved, ownVersion());
+  const known = old?.ok === true ? old.value : null;
+  // --replace is for queues that were made anew, so none are left from before.
+  const kept = known === null || options.replace !== true ? known : withoutEnvironment(known, environment);
+  const lock = lockWith(kept, environment, proved, ownVersion());
   if (!lock.ok) return refuse(lock.diagnostics, options, { file: place.file }, exitCodes.refused);
   try {
     await writeLock(place.file, lock.value);

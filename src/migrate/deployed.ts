@@ -94,7 +94,7 @@ export function needsUpgrade(old: Target, target: Target): boolean {
 }
 
 /** True if the new system is on another broker or in another region. Then everything old stays as it is. */
-export function isElsewhere(from: Deployed, to: Deployed): boolean {
+export function isElsewhere(from: Pick<Deployed, "target">, to: Pick<Deployed, "target">): boolean {
   const [old, now] = [from, to].map(({ target }) => brokerOf(target).placeOf?.(target));
   return from.target.broker !== to.target.broker || old !== now;
 }

@@ -1,7 +1,7 @@
 import { brokerOf } from "../brokers/index.ts";
 import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
 import { nameOfSystem } from "../plan/plan.ts";
-import type { Deployed } from "./deployed.ts";
+import { type Changed, type Deployed, isElsewhere } from "./deployed.ts";
 
 /** The work queues that consumers have had, by name: `{ legacy: { system: "shop", … } }`. */
 export type HeldQueues = Readonly<Record<string, Held>>;
@@ -13,6 +13,11 @@ export interface Held {
   readonly consumer: string;
   /** Its dead letters go to this queue. */
   readonly deadQueue: string | null;
+}
+
+/** A deployed system, and the queues that consumers of earlier declarations left behind. Only a lock knows these. */
+export interface Holding extends Deployed {
+  readonly held?: HeldQueues;
 }
 
 /**
@@ -27,6 +32,14 @@ export function heldAfter(before: HeldQueues, side: Pick<Deployed, "system" | "c
     workQueue === null ? [] : [[workQueue, { system, consumer: firstName(side, consumer), deadQueue }] as const],
   );
   return { ...before, ...Object.fromEntries(now) };
+}
+
+/** The work queues that consumers have left behind once the next declaration is deployed, in the order of their names. */
+export function leftQueues(before: HeldQueues, from: Changed, to: Changed): HeldQueues {
+  if (isElsewhere(from, to)) return {};
+  const own = new Set(to.compiled.contracts.map(({ workQueue }) => workQueue));
+  const left = Object.entries(heldAfter(before, from)).filter(([queue]) => !own.has(queue));
+  return Object.fromEntries(left.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 function firstName({ system }: Pick<Deployed, "system">, consumer: string): string {

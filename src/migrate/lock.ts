@@ -7,6 +7,7 @@ import type { AnyContract } from "../contract/contract.ts";
 import { type Checked, accepted, refusedFor } from "../diagnostics/diagnostic.ts";
 import { nameOfSystem } from "../plan/plan.ts";
 import { type Changed, type Deployed, readDeployed } from "./deployed.ts";
+import { type Holding, leftQueues } from "./held-queues.ts";
 
 /** A declaration with its target, and a digest of the compiler's output. */
 const step = z.strictObject({
@@ -29,6 +30,18 @@ const migration = z.strictObject({
 });
 
 /**
+ * The queues that removed consumers left behind. `digest` is that of `queues`: without one that somebody deletes, another
+ * consumer would get its messages.
+ */
+const held = z.strictObject({
+  digest: z.string(),
+  queues: z.record(
+    z.string(),
+    z.strictObject({ system: z.string(), consumer: z.string(), deadQueue: z.string().nullable() }),
+  ),
+});
+
+/**
  * The deployed declaration and target of one environment. `redeliver` is the version that compiled them, and `compiled`
  * a digest of its output. `consumers` shows a reader which strategy and queues they have.
  */
@@ -40,6 +53,7 @@ const environment = z.strictObject({
   declaration: step.shape.declaration,
   /** A digest of the declaration that the last migration was asked for. The deployed one has other names of queues. */
   asked: z.string().optional(),
+  held: held.optional(),
   migration: migration.optional(),
 });
 
@@ -89,12 +103,32 @@ export function lockWith(
     const queues = [workQueue, deadQueue].filter((queue) => queue !== null);
     return [consumer, { strategy, queues }] as const;
   });
-  const migrated = asked === undefined ? {} : { asked };
   const { compiled: digest, ...rest } = stepOf(changed);
-  const added = { redeliver, compiled: digest, consumers: Object.fromEntries(consumers), ...rest, ...migrated };
+  const queues = leftIn(lock, name, changed);
+  const added = {
+    redeliver,
+    compiled: digest,
+    consumers: Object.fromEntries(consumers),
+    ...rest,
+    ...(asked === undefined ? {} : { asked }),
+    ...(Object.keys(queues).length === 0 ? {} : { held: { digest: digestOf(queues), queues } }),
+  };
   const environments = { ...lock?.environments, [name]: added };
   const sorted = Object.entries(environments).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return accepted({ lock: 1, system: named, environments: Object.fromEntries(sorted) });
+}
+
+/** The queues that consumers of an environment have left behind, once another system is deployed there. */
+function leftIn(lock: Lock | null, name: string, changed: Changed): NonNullable<Holding["held"]> {
+  const own = lock !== null && Object.hasOwn(lock.environments, name) ? lock.environments[name] : undefined;
+  const before = own === undefined ? null : readDeployed(own.declaration, own.target);
+  return before === null ? (own?.held?.queues ?? {}) : leftQueues(own?.held?.queues ?? {}, before, changed);
+}
+
+/** The lock without an environment. */
+export function withoutEnvironment(lock: Lock, name: string): Lock {
+  const { [name]: _, ...environments } = lock.environments;
+  return { ...lock, environments };
 }
 
 /**
@@ -102,11 +136,16 @@ export function lockWith(
  *
  * @param system its name on the broker
  */
-export function lockedIn(lock: Lock, name: string, system: string): Checked<Deployed | null> {
+export function lockedIn(lock: Lock, name: string, system: string): Checked<Holding | null> {
   if (lock.system !== system) return ofAnother(lock, system);
   const locked = Object.hasOwn(lock.environments, name) ? lock.environments[name] : undefined;
   if (locked === undefined) return accepted(null);
-  return deployedIn(locked, name, locked.redeliver);
+  const deployed = deployedIn(locked, name, locked.redeliver);
+  if (!deployed.ok || locked.held === undefined) return deployed;
+  const { digest, queues } = locked.held;
+  if (digest !== digestOf(queues))
+    return refused(`somebody edited the queues that consumers of ${name} left behind`, "restore the lock from git");
+  return accepted({ ...deployed.value, held: queues });
 }
 
 function stepOf({ system, target, compiled }: Changed): z.output<typeof step> {

@@ -11,6 +11,7 @@ import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { type ProvedChange, proveChange } from "./prove-change.ts";
 import { neverEmpty, sideBySide, withOldStrategies, withoutHeld } from "./draining.ts";
 import { freeKey, nextGeneration } from "./free-names.ts";
+import { type Holding, leftQueuesTaken } from "./held-queues.ts";
 import { type HeldBack, heldBack } from "./held-back.ts";
 import {
   type LeftSource,
@@ -69,7 +70,7 @@ export type Moved = ReturnType<typeof movedOf>;
  * @returns RD306 if there is no such way
  */
 export function planMigration(
-  old: Deployed,
+  old: Holding,
   system: System,
   wanted: Target,
   back: { readonly start: Deployed; readonly heirs: ReadonlyMap<string, string> } | null = null,
@@ -83,6 +84,8 @@ export function planMigration(
   const direct = compiledFor(system, target);
   if (!direct.ok) return direct;
   const from = underNewNames(old, system);
+  const taken = leftQueuesTaken(from, direct.value, old.held ?? {});
+  if (taken.length > 0) return impossible(taken);
   const refused = refuseChange(from, direct.value);
   const gone = goneIn(from, system);
   const sources = refused.length === 0 && heirs.size === 0 ? [] : sourcesLeft(from, direct.value, heirs);
@@ -90,7 +93,7 @@ export function planMigration(
   if (!named.ok) return impossible(refused);
   const moved = refused.length === 0 ? [] : movedIn(from, named.value);
   if (moved.length > 0 || sources.length > 0 || (gone.length > 0 && refused.length === 0)) {
-    const steps = inSteps(from, named.value, { wanted: moved, gone, sources, start });
+    const steps = inSteps(from, named.value, { wanted: moved, gone, sources, start, names: namesLeft(old) });
     const reasons = refused.flatMap(({ message, notes }) => [message, ...notes]);
     if (steps.ok) return { ...steps, value: { ...own, ...steps.value, reasons } };
     // Nobody would read the new queues after a way back that drains nothing.
@@ -105,12 +108,14 @@ export function planMigration(
 interface Draining extends Pick<Migration, "gone" | "sources"> {
   readonly wanted: readonly string[];
   readonly start: Deployed;
+  /** The names of queues that earlier consumers left behind. */
+  readonly names: readonly string[];
 }
 
 function inSteps(
   from: Deployed,
   to: Deployed,
-  { wanted, gone, sources: leaving, start }: Draining,
+  { wanted, gone, sources: leaving, start, names }: Draining,
 ): Checked<Omit<Migration, "upgradeTo" | "settings" | "reasons">> {
   const { system, target } = to;
   const keys = new Map([
@@ -120,7 +125,7 @@ function inSteps(
   const sources = takenMeanwhile(from, system, leaving, keys);
   const endless = neverEmpty(from, sources, keys);
   if (endless.length > 0) return impossible(endless);
-  const final = compiledFor(withNewQueues(from, to, wanted), target);
+  const final = compiledFor(withNewQueues(from, to, wanted, names), target);
   if (!final.ok) return impossible(final.diagnostics);
   const held = heldBack(from, final.value);
   const draining = sideBySide(from, final.value.system, keys);
@@ -232,8 +237,8 @@ function movedIn(from: Deployed, to: Deployed): readonly string[] {
 }
 
 /** The new system, with another queue for each consumer that would else have its old one. */
-function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[]): System {
-  const taken = new Set([...from.parts, ...to.parts].map(({ name }) => name));
+function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[], names: readonly string[]): System {
+  const taken = new Set([...names, ...[...from.parts, ...to.parts].map(({ name }) => name)]);
   const { separator } = brokerOf(from.target);
   const moving = new Set(wanted);
   const consumers = Object.entries(to.system.consumers).map(([consumer, declared]): readonly [string, Consumer] => {
@@ -251,6 +256,10 @@ function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[]):
     return [consumer, { ...moved, deadLetter: { ...moved.deadLetter, queue: nextGeneration(dead, separator, taken) } }];
   });
   return { ...to.system, consumers: Object.fromEntries(consumers) };
+}
+
+function namesLeft({ held = {} }: Holding): readonly string[] {
+  return Object.entries(held).flatMap(([queue, { deadQueue }]) => [queue, deadQueue ?? []].flat());
 }
 
 function movedOf(from: Deployed, beside: Deployed, consumer: string, before: string) {

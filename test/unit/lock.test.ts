@@ -135,6 +135,39 @@ test.each([
   expect(readFileSync(lock, "utf8")).toBe(edited);
 });
 
+test("a queue that a removed consumer left behind passes to no other one, unless it is the same under another name", async () => {
+  const shop = join(folder, "shop.yaml");
+  const consumer = (text: string): void => {
+    declare(5, "shop");
+    writeFileSync(shop, readFileSync(shop, "utf8").replace(/billing: \{(.*)\} \}$/m, `${text.replace("}", ",$1}")} }`));
+  };
+  const late = "late: { queue: shop.billing }";
+  await redeliver("lock", "--env", "prod");
+  expect(readFileSync(lock, "utf8")).not.toContain('"held"');
+  consumer("mail: { order: none }");
+  expect(await redeliver("lock", "--env", "prod")).toMatchObject({ code: 0 });
+  await redeliver("lock", "--env", "prod");
+  const before = readFileSync(lock, "utf8");
+  consumer(late);
+  for (const command of ["check", "lock", "migrate"]) {
+    const said = await redeliver(command, "--env", "prod");
+    expect(said).toMatchObject({ code: 1 });
+    expect(said.error).toContain("the queue shop.billing belonged to billing of shop and would belong to late");
+    expect(said.error).not.toContain("redeliver migrate");
+  }
+  expect(readFileSync(lock, "utf8")).toBe(before);
+  consumer("late: { formerly: billing }");
+  expect(await redeliver("check", "--env", "prod")).toMatchObject({ code: 0 });
+  consumer(late);
+  writeFileSync(lock, before.replace('"consumer": "billing"', '"consumer": "late"'));
+  expect((await redeliver("check", "--env", "prod")).error).toContain("error[RD323]");
+  // Whoever has removed the queue, too, says so.
+  writeFileSync(lock, before);
+  expect(await redeliver("lock", "--env", "prod", "--replace")).toMatchObject({ code: 0 });
+  expect(readFileSync(lock, "utf8")).not.toContain('"held"');
+  expect((await redeliver("check", "--env", "prod")).out).toContain("none: this is deployed");
+});
+
 test("a consumer whose instances get queues of their own keeps no strategy", async () => {
   await redeliver("lock", "--env", "prod");
   configure("{ target: rabbitmq@4.3 }");
