@@ -104,6 +104,9 @@ export async function resumeRedrive(desk: Desk, id: string): Promise<RedriveEnd>
   const redrive = await openRedrive(journal, id);
   if (keyOf(dead) !== redrive.key)
     throw new UsageError(`the redrive ${id} is one of ${redrive.key}, and not of ${keyOf(dead)}`);
+  const { targets } = redrive;
+  if (dead.isShared && !targets.includes(dead.workQueue ?? ""))
+    throw new UsageError(`the redrive ${id} is one to ${targets.join(", ")}, and not to ${dead.workQueue}`);
   const lock = await takeLock(journal, redrive.key, redrive.queue);
   try {
     return await run(desk, await goOn(desk, id));

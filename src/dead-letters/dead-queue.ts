@@ -15,7 +15,7 @@ import type { Subject } from "../explore/model.ts";
 import { type LetterFacts, factsOf } from "../operate/facts.ts";
 import { missingPackages } from "../node/missing-packages.ts";
 import type { Letter } from "../operate/letter.ts";
-import type { DeadLetters, Operating, OperatingConnection } from "../operate/port.ts";
+import type { DeadLetters, Operating, OperatingConnection, Pass } from "../operate/port.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** A dead queue, and the way to its letters. */
@@ -28,6 +28,8 @@ export interface DeadQueue {
   readonly address: string;
   /** Null for a queue that no declaration names. */
   readonly consumer: string | null;
+  /** True if the letters of other consumers are in it as well. Nothing shows or moves those. */
+  readonly isShared: boolean;
   /** Undefined for a queue that no declaration names. */
   readonly contract: AnyContract | undefined;
   /** The queue for letters that do not name the queue they died in. Null if there is none. */
@@ -102,6 +104,7 @@ export function namedQueue(queue: string, target: Target | null, workQueue: stri
     place: target === null ? null : placeIn(target),
     queue,
     consumer: null,
+    isShared: false,
     contract: undefined,
     workQueue,
     subject: undefined,
@@ -134,7 +137,9 @@ export function declaredQueue(
     .subjectsOf(compiled, target)
     .find((each) => each.consumer === consumer);
   const { workQueue } = contract;
-  return { broker: target.broker, place: placeIn(target), queue, consumer, contract, workQueue, generations, subject };
+  const isShared = "deadQueue" in target && target.deadQueue === "shared" && !isParked;
+  const place = placeIn(target);
+  return { broker: target.broker, place, queue, consumer, isShared, contract, workQueue, generations, subject };
 }
 
 function placeIn(target: Target): string | null {
@@ -155,13 +160,29 @@ export async function connectQueue(
   const problem = operating.problemOf(connection);
   if (problem !== null) throw new UsageError(problem);
   const letters = await operating.connect(connection);
+  const describe: DeadQueue["factsOf"] = (letter) =>
+    factsOf(letter, describeDeadLetter(operating.messageOf(letter), contract));
+  const isOwn = (letter: Letter): boolean => (operating.diedIn(letter) ?? describe(letter).queue) === found.workQueue;
   return {
     ...queue,
     contract,
     operating,
     address: [operating.addressOf(connection), await letters.accountOf?.(found.queue)].join(" ").trimEnd(),
-    letters,
-    factsOf: (letter) => factsOf(letter, describeDeadLetter(operating.messageOf(letter), contract)),
+    letters: found.isShared ? onlyOwn(letters, found.queue, isOwn) : letters,
+    factsOf: describe,
+  };
+}
+
+/** In a shared dead queue, the letters of one consumer. A letter that nobody knows the consumer of is nobody's. */
+function onlyOwn(letters: DeadLetters, shared: string, isOwn: (letter: Letter) => boolean): DeadLetters {
+  return {
+    ...letters,
+    look: async (queue, visit) =>
+      letters.look(queue, queue === shared ? (letter) => !isOwn(letter) || visit(letter) : visit),
+    move: async (queue, pass) => {
+      const decide: Pass["decide"] = (letter) => (isOwn(letter) ? pass.decide(letter) : null);
+      return letters.move(queue, queue === shared ? { ...pass, decide } : pass);
+    },
   };
 }
 

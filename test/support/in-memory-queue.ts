@@ -50,6 +50,7 @@ export function inMemory(letters: readonly Letter[]): InMemory {
     queue: deadQueue,
     address: "memory",
     consumer: "billing",
+    isShared: false,
     contract: {
       workQueue,
       deadQueue,

@@ -126,6 +126,8 @@ test("a redrive that ends while it parks counts the letters at risk, and a resum
   expect(begun).toMatchObject({ state: "stopped", sent: 0, mayBeDoubled: 4 });
   expect([idsIn(dead, parkedQueue), idsIn(dead, workQueue)]).toEqual([["m1", "m2"], []]);
   dead.beforeEach = () => undefined;
+  const ofAudit = { ...dead, isShared: true, workQueue: "shop.audit" };
+  await expect(resumeRedrive({ dead: ofAudit, journal }, begun?.id ?? "")).rejects.toThrow("and not to shop.audit");
   const end = await resumeRedrive(desk, begun?.id ?? "");
   expect(end).toMatchObject({ state: "done", sent: 3, parked: 2, mayBeDoubled: 4 });
   expect([idsIn(dead, parkedQueue), idsIn(dead, workQueue)]).toEqual([

@@ -32,6 +32,9 @@ export const operating: Operating = Object.freeze({
   unreachable: ({ protocol }: AnyContract) =>
     protocol === "amqp-1.0" ? "this consumer speaks AMQP 1.0, and dead sends letters by AMQP 0-9-1 so far" : null,
   unsendable,
+  // Only the exchange for dead letters leads into a dead queue, and by the name of the work queue. An import uses the
+  // default exchange.
+  diedIn: ({ exchange, routingKey }: Letter) => (exchange === "" ? null : routingKey),
   identityOf,
   addressOf: (connection: OperatingConnection) => {
     const { host, pathname } = new URL(placeOf(connection).url);

@@ -28,6 +28,7 @@ export const operating: Operating = Object.freeze({
     /\$DeadLetterQueue$/i.test(queue)
       ? `Service Bus lets nobody send to ${queue}: name an ordinary queue, such as the one for parked letters`
       : null,
+  diedIn: ({ properties: { deadLetterSource: queue } }: Letter) => (queue === undefined ? null : String(queue)),
   aboutLook: "Service Bus shows letters without taking them, in the order of their sequence numbers.",
 });
 

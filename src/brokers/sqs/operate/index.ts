@@ -27,6 +27,8 @@ export const operating: Operating = Object.freeze({
   messageOf,
   unreachable: () => null,
   unsendable,
+  // The ARN of a queue is `arn:<partition>:sqs:<region>:<account>:<name>`.
+  diedIn: ({ properties }: Letter) => String(properties["deadLetterSource"] ?? "").split(":")[5] ?? null,
   identityOf: ({ properties }: Letter) => String(properties["messageId"]),
   addressOf: ({ url, place }: OperatingConnection) => `${hostOf(url)} ${place}`,
   arrivedAtMs: ({ properties }: Letter) => Number(properties["sentTimestamp"]),
