@@ -32,7 +32,8 @@ export async function consume<Name extends BrokerName, Body = unknown, Consumer 
   const { settings, plan: planned, compiled, contract, library } = accept(prepare(system, consumer, options));
   const adapter = await loadAdapter(library);
   const opening = { compiled, contract, connection: settings.connection as never };
-  const compileFor = (target: TargetInput): Checked<CompiledSystem> => compileAgain(planned, target);
+  const compileFor = (changed: object): Checked<CompiledSystem> =>
+    compileAgain(planned, { ...settings.target, ...changed });
   const { signal } = settings;
   signal.throwIfAborted();
   await adapter.check({ ...opening, compileFor, report: settings.log, givenUp: signal });

@@ -66,7 +66,7 @@ function queueReplaced(queue: string, would: string | null, { path, isName }: Qu
     path,
     message: `the queue ${queue} ${cannot} ${would ?? "a queue of each instance"}`,
     notes: ["messages may wait in it, and nothing would take them from there any more"],
-    help: `keep ${isName ? "the name" : `${formatPath(path)} as it was`}, or declare the consumer under another name beside this one`,
+    help: `keep ${isName ? "the name" : `${formatPath(path)} as it was`}, or ${path[0] === "target" ? "deploy the system" : "declare the consumer"} under another name beside this one`,
   });
 }
 

@@ -38,6 +38,20 @@ export function queueNames(
   return { work, dead, parked: parkedName(work, separator) };
 }
 
+/** True if the template for dead queues gives all consumers one name. */
+export function sharesDeadNames({ names }: Pick<Plan, "names">): boolean {
+  return names?.dead !== undefined && !/\{(queue|consumer)\}/.test(names.dead);
+}
+
+/**
+ * The name of the one dead queue of a system, if the target asks for it.
+ *
+ * @param byDefault its name unless the template for dead queues gives all consumers one
+ */
+export function sharedDeadName(plan: Pick<Plan, "system" | "names">, byDefault: string): string {
+  return sharesDeadNames(plan) ? fill(plan.names?.dead ?? "", { system: plan.system }) : byDefault;
+}
+
 /** The declared names of a consumer's queues. A broker may add a suffix. */
 export function namesOfQueues(system: System, consumer: string, separator: Separator): ReturnType<typeof queueNames> {
   const alone = planAlone(system, consumer);

@@ -71,6 +71,24 @@ test.each(versions)(
   },
 );
 
+test.each(versions)("on RabbitMQ %s the way into a shared dead queue is there before a message", async (version) => {
+  const run = await register(shop, version, false, { deadQueue: "shared" });
+  expectInOrder(run);
+  const bindings = resourcesOf(run, "Binding");
+  const isWay = ({ inputs: { source, destination } }: RegisteredResource): boolean =>
+    source === "shop.dead" && destination === "shop.dead";
+  for (const consumer of ["billing", "mail"]) {
+    const ways = bindings.filter((each) => isWay(each) && each.inputs["routingKey"] === `shop.${consumer}`);
+    expect(ways).toMatchObject([{ retainOnDelete: true, protect: true }]);
+    const entries = bindings.filter(({ inputs }) => inputs["destination"] === `shop.${consumer}`);
+    const last = entries.at(-1) as RegisteredResource;
+    const there = new Set(before(run, last));
+    expect(ways.every(({ urn }) => there.has(urn))).toBe(true);
+    // Thousands of consumers would else wait for each other.
+    expect(bindings.filter((each) => isWay(each) && there.has(each.urn))).toHaveLength(1);
+  }
+});
+
 /** Resources that come and go with delays and with the number of attempts. */
 const passing: ReadonlySet<string> = new Set(["tier", "wait", "attempt", "attempts", "reasons"]);
 

@@ -18,7 +18,7 @@ test.concurrent.each(inject("brokers"))(
   { timeout: 180_000 },
   async (broker) => {
     const strategies = { mail: "waits" } as const;
-    const { vhost, compiled, dispose } = await deploy(broker, shop, "auto", undefined, strategies);
+    const { vhost, compiled, dispose } = await deploy(broker, shop, "auto", undefined, { strategies });
     const folder = mkdtempSync(join(tmpdir(), "redeliver-lock-live-"));
     try {
       const [project, lock] = [join(folder, "redeliver.config.yaml"), join(folder, "redeliver.lock.json")];

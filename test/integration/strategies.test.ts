@@ -23,7 +23,7 @@ test.for(cases)("no retry of one consumer reaches the other: $pair on $broker.ve
   const consumers = Object.fromEntries(pair.map((strategy, index) => [names[index], consumerOf(strategy)]));
   const strategies = Object.fromEntries(pair.map((strategy, index) => [names[index], strategy]));
   const declared = { name: "shop", sources: { orders: { kind: "topic" } }, consumers };
-  const system = await deploy(broker, declared, "auto", undefined, strategies);
+  const system = await deploy(broker, declared, "auto", undefined, { strategies });
   onTestFinished(system.dispose);
   expect(names.map((name) => system.contract(name).strategy)).toEqual(pair);
   const drivers = [];

@@ -96,6 +96,8 @@ describe("the example stacks pass", () => {
     "Redeliver's own topology for RabbitMQ %s is sound by the rules of that version",
     async (version) => {
       expect(await host.analyzeStack(await register(shop, version))).toEqual([]);
+      const shared = await register(shop, version, false, { deadQueue: "shared" });
+      expect(await host.analyzeStack(shared)).toEqual([]);
     },
   );
 });

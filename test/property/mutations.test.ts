@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import { brokers, compile, type CompiledSystem, parseTarget } from "../../src/index.ts";
+import { brokers, compile, type CompiledSystem } from "../../src/index.ts";
+import { checkRabbitmqTarget } from "../../src/brokers/rabbitmq/compile/target.ts";
 import { verify, verifyAll } from "../../src/verify/verify.ts";
 import { accepted, checked } from "../support/examples.ts";
 import { contractMutantsOf } from "../support/contract-mutants.ts";
@@ -9,6 +10,8 @@ import { type Equivalent, expectRefuted, type Score, scoreOfMutants } from "../s
 
 // Breaks each topology and each contract in every way that a person might. The proof must fail each time: a proof that
 // cannot fail proves nothing.
+
+const withShared = " with a shared dead queue";
 
 /** Mutants that change nothing for a single message. A proof about one message cannot tell them apart. */
 const equivalent: readonly Equivalent[] = [
@@ -37,33 +40,46 @@ const equivalent: readonly Equivalent[] = [
     because: "a topic exchange compares a key without wildcards as a direct exchange does",
   },
   {
-    name: /^drop-head on shop\.billing\.dead$/,
+    name: /^shop\.dead as a (fanout|headers) exchange$/,
+    in: ["4.3 native", "4.3 deferred", "4.0 staged", "3.10 waits"].map((each) => each + withShared),
+    because: "every key leads into the one dead queue",
+  },
+  {
+    name: /^drop-head on shop\.(billing\.)?dead$/,
     because: "a queue without a limit is never full, and the dead queue dead-letters nothing",
   },
   {
-    name: /^one delivery more on shop\.(billing\.dead|undeliverable|wait\.\d+ms)$/,
-    in: ["3.10 waits"],
+    name: /^one delivery more on shop\.(billing\.dead|dead|undeliverable|wait\.\d+ms)$/,
+    in: ["3.10 waits", `3.10 waits${withShared}`],
     because: "their limit is the greatest one, and no message reaches it",
   },
   {
     name: /^a permanent failure that is rejected$/,
-    in: ["4.3 native", "4.3 waits", "4.3 waits with jitter", "4.0 waits", "3.10 waits"],
+    in: [
+      "4.3 native",
+      "4.3 waits",
+      "4.3 waits with jitter",
+      "4.0 waits",
+      "3.10 waits",
+      `4.3 native${withShared}`,
+      `3.10 waits${withShared}`,
+    ],
     because:
       "the work queue dead-letters into the dead queue by itself; the dead letter only lacks the consumer's reason",
   },
   {
     name: /^a transient failure that is rejected$/,
-    in: ["4.0 staged"],
+    in: ["4.0 staged", `4.0 staged${withShared}`],
     because: "up to 4.2 basic.reject acts as basic.nack",
   },
   {
     name: /^a return that is requeued by basic\.reject$/,
-    in: ["4.0 staged", "4.0 waits", "3.10 waits"],
+    in: ["4.0 staged", "4.0 waits", "3.10 waits", `4.0 staged${withShared}`, `3.10 waits${withShared}`],
     because: "up to 4.2 basic.reject acts as basic.nack",
   },
   {
     name: /^a permanent failure that does not count, or counts$/,
-    in: ["4.3 deferred"],
+    in: ["4.3 deferred", `4.3 deferred${withShared}`],
     because: "no consumer reads the count of a dead letter",
   },
   {
@@ -91,9 +107,13 @@ const cases = [
   ["4.0", "waits"],
   ["3.10", "waits"],
   ["4.3", "waits", "50%"],
+  ["4.3", "native", undefined, "shared"],
+  ["4.3", "deferred", undefined, "shared"],
+  ["4.0", "staged", undefined, "shared"],
+  ["3.10", "waits", undefined, "shared"],
 ] as const;
 
-function scoreOf([version, strategy, jitter]: (typeof cases)[number]): Score {
+function scoreOf([version, strategy, jitter, deadQueue]: (typeof cases)[number]): Score {
   const shared = strategy === "native" || strategy === "deferred";
   const consumer = {
     from: { orders: ["order.placed", "order.#"] },
@@ -107,7 +127,7 @@ function scoreOf([version, strategy, jitter]: (typeof cases)[number]): Score {
     },
     ...(shared ? {} : { crash: { deliveries: 3 } }),
   };
-  const target = accepted(parseTarget(`rabbitmq@${version}`, strategy));
+  const target = accepted(checkRabbitmqTarget({ broker: "rabbitmq", version, strategy, deadQueue }));
   const compiled = compile(
     checked({
       name: "shop",
@@ -141,11 +161,12 @@ function scoreOf([version, strategy, jitter]: (typeof cases)[number]): Score {
   // Consumers share tiers, so a retry of one must not reach the other.
   const swapped = mutants.filter(({ name }) => swappedKeys.some((each) => each === name));
   expect(swapped).toHaveLength(shared ? 0 : swappedKeys.length);
-  for (const mutant of swapped)
-    expect(violationsOf(mutant.compiled), mutant.name).toContainEqual(
-      expect.objectContaining({ property: "isolation" }),
-    );
-  const what = `${version} ${strategy}${jitter === undefined ? "" : " with jitter"}`;
+  for (const mutant of swapped) {
+    const isLetter = deadQueue === "shared" && mutant.name.includes("failed messages");
+    const property = isLetter ? "no-loss" : "isolation";
+    expect(violationsOf(mutant.compiled), mutant.name).toContainEqual(expect.objectContaining({ property }));
+  }
+  const what = `${version} ${strategy}${jitter === undefined ? "" : " with jitter"}${deadQueue === undefined ? "" : withShared}`;
   return scoreOfMutants(what, mutants, (each) => violationsOf(each.compiled).length === 0);
 }
 

@@ -26,7 +26,7 @@ function forEveryCompiled(
       compiledCount++;
       check(result.value, input, target);
     }),
-    { numRuns: 300 },
+    { numRuns: 350 },
   );
   expect(compiledCount).toBeGreaterThan(100);
 }

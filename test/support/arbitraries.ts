@@ -166,6 +166,7 @@ export const anyTarget: fc.Arbitrary<TargetInput<"rabbitmq">> = fc.record({
   broker: fc.constant("rabbitmq" as const),
   version: fc.constantFrom(...versions),
   strategy: fc.constantFrom("auto", "auto", "auto", "auto", "auto", "auto", "native", "deferred", "staged", "waits"),
+  deadQueue: fc.constantFrom("own", "own", "own", "shared"),
 });
 
 /** Backoffs with delays like these, with and without jitter. */

@@ -36,7 +36,7 @@ export interface DeployedSystem extends AsyncDisposable {
 /**
  * Compiles a declaration for a broker and deploys it through the definitions file, as an operator would by hand.
  *
- * @param strategies by consumer, for those with a strategy of their own
+ * @param more settings of the target
  * @param prepare makes things of other owners in the virtual host first
  */
 export async function deploy(
@@ -44,9 +44,9 @@ export async function deploy(
   declaration: unknown,
   strategy: DeployedSystem["strategy"] = "auto",
   prepare: (vhost: string) => Promise<void> = async () => {},
-  strategies: TargetInput<"rabbitmq">["strategies"] = {},
+  more: Pick<TargetInput<"rabbitmq">, "strategies" | "deadQueue"> = {},
 ): Promise<DeployedSystem> {
-  const target = { broker: "rabbitmq", version: broker.version, strategy, strategies } as const;
+  const target = { broker: "rabbitmq", version: broker.version, strategy, ...more } as const;
   const compiled = accepted(compile(checked(declaration), target));
   const { vhost, amqpUrl, dispose } = await createVhost(broker);
   const management = createManagement(broker.managementUrl);

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import * as pulumi from "@pulumi/pulumi";
 
 import { RetryTopology } from "../../src/brokers/rabbitmq/make/index.ts";
-import { compile, type System, type Topology } from "../../src/index.ts";
+import { compile, type System, type TargetInput, type Topology } from "../../src/index.ts";
 import { assignedByAzure } from "./assigned-by-azure.ts";
 import { assignedByAws } from "./sqs/assigned-by-aws.ts";
 
@@ -259,10 +259,15 @@ export function resourcesOf(run: ProgramRun, kind: string): RegisteredResource[]
 }
 
 /** Registers a system as the component "shop" in the vhost "a vhost", which is an output of another resource. */
-export async function register(system: System, version: string, preview = false): Promise<ProgramRun> {
+export async function register(
+  system: System,
+  version: string,
+  preview = false,
+  more: Pick<TargetInput<"rabbitmq">, "deadQueue"> = {},
+): Promise<ProgramRun> {
   const run = await runProgram(
     () => {
-      const target = { broker: "rabbitmq", version } as const;
+      const target = { broker: "rabbitmq", version, ...more } as const;
       const { contracts, workQueues } = new RetryTopology("shop", {
         system,
         target,

@@ -5,7 +5,14 @@ import { type StackKeys, option, text } from "../stack-keys.ts";
 export const stack = Object.freeze({
   component: "RetryTopology from redeliver/pulumi",
   hasPassword: true,
-  target: { version: text, strategy: text.optional(), strategies: option, since: option, policies: option },
+  target: {
+    version: text,
+    strategy: text.optional(),
+    strategies: option,
+    since: option,
+    policies: option,
+    deadQueue: option,
+  },
   others: {
     vhost: text.regex(/^[^@]*$/),
     /** The URL of the management API. */

@@ -124,7 +124,7 @@ export interface Comparison<System extends AnySystem = AnySystem, TargetInput = 
   readonly compiled: System;
   readonly contract: System["contracts"][number];
   readonly connection: Connection;
-  /** Compiles the same consumer for another target. */
+  /** Compiles the same consumer for another target. The settings that it leaves out are those of the given target. */
   readonly compileFor: (target: TargetInput) => Checked<System>;
   readonly report: FeedListener["report"];
   /** Aborted if the consumer shall not start any more. An adapter that can then ends the comparison, which rejects. */

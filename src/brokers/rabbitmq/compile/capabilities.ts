@@ -128,6 +128,8 @@ export interface RabbitmqTarget {
   readonly since?: RabbitmqVersion;
   /** The policies on the broker that others own. */
   readonly policies?: readonly ForeignPolicy[];
+  /** Left out if each consumer has a dead queue of its own. */
+  readonly deadQueue?: "shared";
 }
 
 /**

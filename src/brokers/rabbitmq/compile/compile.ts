@@ -1,6 +1,6 @@
 import { type Checked, type Diagnostic, accepted, hasErrors } from "../../../diagnostics/diagnostic.ts";
 import { deepFreeze } from "../../../declare/freeze.ts";
-import { sharedPrefix } from "../../../plan/names.ts";
+import { sharedDeadName, sharedPrefix } from "../../../plan/names.ts";
 import type { ConsumerPlan, Plan, RetryPlan } from "../../../plan/plan.ts";
 import type { Compiled } from "../../broker.ts";
 import { type Objections, chooseStrategy } from "../../../contract/choose-strategy.ts";
@@ -11,7 +11,7 @@ import { type RabbitmqTarget, type StrategyName, capabilities, capabilitiesOf, f
 import type { Contract } from "./contract.ts";
 import { diagnoseClashes, diagnosePlan, refuseConsumer, warnings } from "./diagnose.ts";
 import { everyInstance } from "./every-instance.ts";
-import { consumerNames, defaultExchange, sourceExchange, sourcesOf } from "./names.ts";
+import { consumerNames, deadExchange, defaultExchange, sourceExchange, sourcesOf } from "./names.ts";
 import { lengthLimitsOf } from "./queue-arguments.ts";
 import { addBinding, addExchange } from "./resources.ts";
 import { deferred } from "./strategies/deferred.ts";
@@ -75,7 +75,10 @@ function compileConsumer(
     prefix: sharedPrefix(whole),
     plan,
     retry: plan.retry,
-    names: consumerNames(whole, plan),
+    names: {
+      ...consumerNames(whole, plan),
+      ...(target.deadQueue === "shared" ? { dead: sharedDeadName(whole, deadExchange(sharedPrefix(whole))) } : {}),
+    },
   };
   const chosen = chooseStrategy<StrategyName, StrategyInput, Strategy>(strategies, target.strategy, input);
   if ("objections" in chosen) return { diagnostics: [refusal(input, chosen.objections)], result: null };

@@ -3,6 +3,7 @@ import { type Diagnostic, diagnosed, diagnostic } from "../../../diagnostics/dia
 import type { ConsumerPlan, Plan, RetryPlan } from "../../../plan/plan.ts";
 import type { Objections, StrategyChoice } from "../../../contract/choose-strategy.ts";
 import { objectionsInWords, refuseStrategy } from "../../../contract/refuse-strategy.ts";
+import { refuseOwnDeadNames } from "../../../contract/shared-dead-queue.ts";
 import { nameClashes, warnOfReturns } from "../../../contract/shared-problems.ts";
 import type { RabbitmqCapabilities, RabbitmqTarget, StrategyName } from "./capabilities.ts";
 import { capabilities, formatTarget, hasSince, rabbitmqLimits } from "./capabilities.ts";
@@ -16,7 +17,7 @@ import type { Topology } from "./topology.ts";
 /** Finds the problems of the declaration on RabbitMQ that no strategy could solve. */
 export function diagnosePlan(plan: Plan, target: RabbitmqTarget): Diagnostic[] {
   const ofConsumers = plan.consumers.flatMap((each) => [...diagnoseConsumer(each), ...diagnoseArguments(each, target)]);
-  return [...diagnoseNames(plan), ...ofConsumers];
+  return [...diagnoseNames(plan), ...refuseOwnDeadNames(plan, target), ...ofConsumers];
 }
 
 function diagnoseConsumer(plan: ConsumerPlan): Diagnostic[] {

@@ -1,6 +1,7 @@
 import { deepFreeze } from "../../../declare/freeze.ts";
 import { type Checked, type Diagnostic, accepted } from "../../../diagnostics/diagnostic.ts";
 import { unknownOptions, unknownStrategy, unknownTarget } from "../../../contract/shared-problems.ts";
+import { type DeadQueueKind, diagnoseDeadQueue } from "../../../contract/shared-dead-queue.ts";
 import { diagnoseStrategies } from "../../../contract/own-strategy.ts";
 import type { RabbitmqTarget, RabbitmqVersion, StrategyName } from "./capabilities.ts";
 import { isOlder, strategyNames, versions } from "./capabilities.ts";
@@ -21,6 +22,8 @@ export interface RabbitmqTargetInput {
   readonly since?: string | undefined;
   /** The policies on the broker that others own. Nothing creates, changes or deletes them, and the proof holds with them. */
   readonly policies?: readonly ForeignPolicyInput[] | undefined;
+  /** `shared`: one queue of the system gets all dead letters. The default is `own`. */
+  readonly deadQueue?: DeadQueueKind | undefined;
 }
 
 /** Reads a version such as `4.3` or `4.3.6`, and a strategy's name. */
@@ -63,16 +66,17 @@ function likelyVersion(given: unknown): RabbitmqVersion | undefined {
   return versions.find((each) => Number(each) === given) ?? newest;
 }
 
-const optionNames = ["broker", "version", "strategy", "strategies", "since", "policies"];
+const optionNames = ["broker", "version", "strategy", "strategies", "since", "policies", "deadQueue"];
 
 /** Checks a target that is data, or that was checked before. */
 export function checkRabbitmqTarget(input: RabbitmqTargetInput | RabbitmqTarget): Checked<RabbitmqTarget> {
   const { patch, ...written } = { patch: null, ...input };
-  const { strategies, since, policies } = written;
+  const { strategies, since, policies, deadQueue } = written;
   const problems = [
     ...unknownOptions(["target"], "option of a target for RabbitMQ", written, optionNames),
     ...diagnoseStrategies("RabbitMQ", strategies, strategyNames),
     ...diagnoseForeignPolicies(policies),
+    ...diagnoseDeadQueue("RabbitMQ", deadQueue),
   ];
   const target = parseRabbitmqTarget(patch === null ? input.version : `${input.version}.${patch}`, input.strategy);
   const older = since === undefined ? null : versions.find((each) => each === since);
@@ -87,6 +91,7 @@ export function checkRabbitmqTarget(input: RabbitmqTargetInput | RabbitmqTarget)
     ...(strategies === undefined ? {} : { strategies: { ...strategies } }),
     ...(older ? { since: older } : {}),
     ...(policies === undefined || policies.length === 0 ? {} : { policies: foreignPoliciesIn(policies) }),
+    ...(deadQueue === "shared" ? { deadQueue } : {}),
   };
   return { ...target, value: deepFreeze({ ...target.value, ...options }) };
 }

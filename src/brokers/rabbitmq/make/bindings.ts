@@ -19,8 +19,11 @@ export function addBindings(made: Made, placement: RabbitmqPlacement, order: Pol
     topology.policies.map((policy) => [policy.name, policy.applyTo === "exchanges" ? policy : null]),
   );
   const seen = new Map<string, readonly pulumi.Resource[]>();
-  const isShared = ({ destination, destinationKind }: BindingResource): boolean =>
-    destinationKind === "exchange" || find(queues, destination).consumer === null;
+  /** The key of a way into a shared dead queue is the name of a consumer's work queue. */
+  const ownerOf = ({ destination, routingKey }: BindingResource): string | null =>
+    find(queues, destination).consumer ?? queues.get(routingKey)?.consumer ?? null;
+  const isShared = (binding: BindingResource): boolean =>
+    binding.destinationKind === "exchange" || ownerOf(binding) === null;
 
   const add = (binding: BindingResource, more: readonly pulumi.Resource[] = []): rabbitmq.Binding => {
     const { source, destination, destinationKind } = binding;
@@ -69,10 +72,8 @@ export function addBindings(made: Made, placement: RabbitmqPlacement, order: Pol
     behindExchange(name);
     for (const binding of bySource.get(name) ?? []) {
       if (isShared(binding)) continue;
-      const { consumer } = find(queues, binding.destination);
-      const ways = own.get(consumer) ?? [];
-      ways.push(add(binding));
-      own.set(consumer, ways);
+      const consumer = ownerOf(binding);
+      own.set(consumer, [...(own.get(consumer) ?? []), add(binding)]);
     }
   }
   for (const binding of topology.bindings) {

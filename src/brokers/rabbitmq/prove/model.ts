@@ -155,14 +155,21 @@ function situationOf(
         if (place.status === "delayed") return { kind: "waiting" };
         return place.status === "delivered" ? { kind: "handling", attempt } : { kind: "work", attempt };
       }
-      if (place.queue === deadQueue)
-        return deadQueueFlaw === null ? { kind: "dead" } : { kind: "lost", why: deadQueueFlaw };
       const owner = owners.get(place.queue) ?? null;
+      if (place.queue === deadQueue) {
+        const why = deadQueueFlaw ?? (owner === null ? namelessIn(deadQueue, workQueue, state) : null);
+        return why === null ? { kind: "dead" } : { kind: "lost", why };
+      }
       return owner === null || owner === contract.consumer ? { kind: "waiting" } : { kind: "astray", consumer: owner };
     }
     default:
       return place satisfies never;
   }
+}
+
+/** In a shared dead queue only the routing key tells whose a letter is: the name of the work queue that it died in. */
+function namelessIn(deadQueue: string, workQueue: string, { routingKeys: [key] }: MessageState): string | null {
+  return key === workQueue ? null : `its key in ${deadQueue} is ${JSON.stringify(key)}, so nobody knows whose it is`;
 }
 
 /** A suffix that is not written as a number makes the attempt unknown (0). `01` must not count as attempt 1. */

@@ -1,3 +1,5 @@
+import type { DeadQueueKind } from "../../../contract/shared-dead-queue.ts";
+
 /**
  * The features of a tier of Service Bus. Source: Service Bus documentation, "Service Bus Premium and Standard messaging
  * tiers".
@@ -93,12 +95,6 @@ export const servicebusDefaults = Object.freeze({
   alertMinutes: 5,
 });
 
-/**
- * The place of dead letters: each entity's own dead-letter queue, or one queue of the system that they are forwarded
- * to.
- */
-export const deadQueueKinds = ["own", "shared"] as const;
-
 /** Service Bus in one tier, with the settings for all of its queues. */
 export interface ServicebusTarget {
   readonly broker: "servicebus";
@@ -108,7 +104,8 @@ export interface ServicebusTarget {
   readonly lockMs: number;
   /** Of work queues; null for none. */
   readonly duplicateDetectionMs: number | null;
-  readonly deadQueue: (typeof deadQueueKinds)[number];
+  /** `own`: dead letters stay in each entity's own dead-letter queue. `shared`: one queue has them by forwarding. */
+  readonly deadQueue: DeadQueueKind;
 }
 
 /** The strategies for Service Bus, in the order that `auto` tries them. The last one only runs if the user names it. */

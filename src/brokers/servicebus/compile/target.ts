@@ -4,7 +4,8 @@ import { type Duration, durationPattern, formatDurationMs, parseDurationMs } fro
 import { type Checked, type Diagnostic, accepted, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { misfit, unknownOptions, unknownStrategy, unknownTarget } from "../../../contract/shared-problems.ts";
 import type { ServicebusTarget, Sku, StrategyName } from "./capabilities.ts";
-import { deadQueueKinds, servicebusDefaults, servicebusLimits, skuNames, skus, strategyNames } from "./capabilities.ts";
+import { servicebusDefaults, servicebusLimits, skuNames, skus, strategyNames } from "./capabilities.ts";
+import { diagnoseDeadQueue } from "../../../contract/shared-dead-queue.ts";
 import { diagnoseStrategies } from "../../../contract/own-strategy.ts";
 import { wordOf } from "../../../diagnostics/word-of.ts";
 
@@ -42,7 +43,7 @@ export function checkServicebusTarget(input: ServicebusTargetInput | ServicebusT
     ...(sku === undefined ? [noSku(wordOf(input.sku ?? ""))] : []),
     ...unknownStrategy("Service Bus", strategy, strategyNames),
     ...diagnoseStrategies("Service Bus", strategies, strategyNames),
-    ...deadQueueProblem(deadQueue),
+    ...diagnoseDeadQueue("Service Bus", deadQueue),
     ...lockProblem(input.lock),
     ...(sku === undefined ? [] : tierProblems(sku, input)),
   ];
@@ -83,12 +84,6 @@ function noSku(sku: string): Diagnostic {
     notes: [`the tiers are ${skuNames.join(", ")}`],
     help: `write for example servicebus@${sku === "" ? "standard" : nearest}`,
   });
-}
-
-function deadQueueProblem(word: unknown): Diagnostic[] {
-  if (deadQueueKinds.some((each) => each === word)) return [];
-  const message = `Service Bus has no deadQueue named ${JSON.stringify(word)}`;
-  return [misfit(["target", "deadQueue"], word, message, `write one of ${deadQueueKinds.join(", ")}`)];
 }
 
 function lockProblem(lock: unknown): Diagnostic[] {

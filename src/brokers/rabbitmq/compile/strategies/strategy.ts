@@ -39,18 +39,25 @@ export interface Strategy extends Candidate<StrategyName, StrategyInput> {
 /**
  * Adds the dead queue behind the exchange for dead letters, which all consumers share. Dead letters do not go through
  * the default exchange. The right to publish there would let a consumer, or a deployment, publish to every queue.
+ *
+ * The routing key of each letter is the name of the work queue that it died in. So a letter in a shared dead queue tells
+ * whose it is.
  */
 export function addDeadQueue(draft: TopologyDraft, input: StrategyInput, shared: Set<string>): void {
-  const { names, plan, prefix, capabilities } = input;
+  const { names, plan, prefix, capabilities, target } = input;
   const exchange = deadExchange(prefix);
-  if (isNew(shared, exchange)) addExchange(draft, { name: exchange, role: "dead", kind: "direct", consumer: null });
-  addQueue(draft, capabilities, {
-    name: names.dead,
-    role: "dead",
-    consumer: plan.consumer,
-    deadLetterExchange: null,
-    tuning: {},
-  });
+  const isShared = target.deadQueue === "shared";
+  const isFirst = isNew(shared, exchange);
+  if (isFirst) addExchange(draft, { name: exchange, role: "dead", kind: "direct", consumer: null });
+  if (isFirst || !isShared) {
+    addQueue(draft, capabilities, {
+      name: names.dead,
+      role: "dead",
+      consumer: isShared ? null : plan.consumer,
+      deadLetterExchange: null,
+      tuning: {},
+    });
+  }
   addBinding(draft, { source: exchange, destination: names.dead, routingKey: names.workQueue });
   if (input.retry.park === undefined) return;
   // Nothing is bound to it, because only people park letters.

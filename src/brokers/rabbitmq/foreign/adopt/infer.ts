@@ -3,7 +3,7 @@ import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
 import { asDuration, formatDurationMs } from "../../../../declare/duration.ts";
 import { type Checked, accepted, diagnostic } from "../../../../diagnostics/diagnostic.ts";
 import { type RabbitmqTarget, capabilities, rabbitmqLimits } from "../../compile/capabilities.ts";
-import { failedExchange, parkedQueue, sharedRole } from "../../compile/names.ts";
+import { deadExchange, failedExchange, parkedQueue, sharedRole } from "../../compile/names.ts";
 import { semanticsVersionOf } from "../../prove/semantics.ts";
 import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts";
 import { namedDeadQueue, purposeOf } from "../../../../foreign/purpose.ts";
@@ -53,12 +53,14 @@ export function inferSystem(
   const strategies = [...new Set(work.map((each) => ownSystemOf(topology, each)?.strategy ?? null))];
   const { consumerTimeoutPolicy: hasTimeout } = capabilities[target.version];
   const inferred = work.map((each) => consumerOf(looking, each, { system: name, hasTimeout }));
+  const isShared = name !== null && inferred.every(({ consumer }) => consumer.dead?.value === deadExchange(name));
   const deadQueues = [...new Set(inferred.flatMap(({ consumer }) => consumer.dead?.value ?? []))];
   const others = only.length > 0 ? [] : settings.filter((each) => !work.includes(each) && !isPart(each));
   return accepted({
     name,
     strategy: strategies.length === 1 ? (strategies[0] ?? null) : null,
-    consumers: inferred.map(({ consumer }) => consumer),
+    ...(isShared ? { options: { deadQueue: "shared" } } : {}),
+    consumers: inferred.map(({ consumer }) => (isShared ? { ...consumer, dead: undefined } : consumer)),
     queues: topology.queues.map(({ name: queue }) => queue),
     unusedSources: name === null ? [] : unusedSources(topology, name),
     unsaid: [

@@ -64,6 +64,8 @@ function numberIn(version: string): string {
 function compiledFor({ compileFor, contract }: Comparison, version: string): RabbitmqCompiled | null {
   const { strategy, instanceQueue } = contract;
   const asked = instanceQueue === undefined ? { strategy: strategy as "staged" } : {};
-  const result = compileFor({ broker: "rabbitmq", version, ...asked });
+  // The patch release is that of a target which was checked before.
+  const other = { broker: "rabbitmq", version, patch: null, strategies: undefined, ...asked } as const;
+  const result = compileFor(other);
   return result.ok ? result.value : null;
 }

@@ -2,6 +2,7 @@ import { type Fetch, fetchWith } from "../../../../tls/secure-fetch.ts";
 import type { TlsOptions } from "../../../../tls/tls-options.ts";
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
 import type { FoundBinding, FoundExchange, FoundQueue, FoundResources } from "../../compile/differences.ts";
+import { bindingKey } from "../../compile/differences.ts";
 import { asInForce } from "../../compile/topology.ts";
 
 type Topology = RabbitmqCompiled["topology"];
@@ -61,22 +62,29 @@ export async function readSettings(
 
 /**
  * Reads the bindings from the exchanges of the retries, and to the consumer's queues. The bindings from a source, and
- * from the exchanges that lead back and to the dead queues, include those of all other consumers.
+ * from the exchanges that lead back and to the dead queues, include those of all other consumers. So do the bindings to
+ * a shared dead queue, and only the compiled ones count there.
  */
 async function readBindings(
-  { exchanges, queues }: Topology,
+  { exchanges, queues, bindings }: Topology,
   vhost: string,
   get: Get,
 ): Promise<readonly FoundBinding[]> {
   const own = exchanges.filter(({ role }) => role !== "source" && role !== "again" && role !== "dead");
-  const ownQueues = queues.filter(({ consumer }) => consumer !== null);
+  const ownQueues = queues.filter(({ consumer, role }) => consumer !== null || role === "dead");
+  const shared = new Set(ownQueues.flatMap(({ consumer, name }) => (consumer === null ? [name] : [])));
+  const isShared = ({ destination, destinationKind }: FoundBinding): boolean =>
+    destinationKind === "queue" && shared.has(destination);
+  const compiled = new Set(bindings.map(bindingKey));
   const lists = [
     ...own.map(({ name }) => `exchanges/${vhost}/${encodeURIComponent(name)}/bindings/source`),
     ...ownQueues.map(({ name }) => `queues/${vhost}/${encodeURIComponent(name)}/bindings`),
   ];
   const answers: unknown[] = [];
   for (const list of lists) answers.push(await get(list));
-  return answers.flatMap((list) => (Array.isArray(list) ? (list as readonly Values[]).map(bindingIn) : []));
+  return answers
+    .flatMap((list) => (Array.isArray(list) ? (list as readonly Values[]).map(bindingIn) : []))
+    .filter((each) => !isShared(each) || compiled.has(bindingKey(each)));
 }
 
 function bindingIn(found: Values): FoundBinding {
