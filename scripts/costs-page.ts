@@ -57,7 +57,7 @@ export function renderCosts(): string {
     "`redeliver plan FILE --target TARGET` prints such a table for your own declaration.",
     "## RabbitMQ, a constant delay",
     tableOf(constantDelay),
-    `A message that passes a tier is stored three times: in the work queue, in the tier, and in the work queue again. RabbitMQ advises to review a design with more than ${limit} quorum queues. With a work queue and a dead queue for each consumer, that is the limit of about ${Math.floor(rabbitmqLimits.quorumQueues / 2).toLocaleString("en")} consumers under every strategy.`,
+    `A message that passes a tier is stored three times: in the work queue, in the tier, and in the work queue again. RabbitMQ advises to review a design with more than ${limit} quorum queues. With a work queue and a dead queue for each consumer, that is the limit of about ${Math.floor(rabbitmqLimits.quorumQueues / 2).toLocaleString("en")} consumers under every strategy. With \`deadQueue: shared\` in the target, [they share one dead queue](dead-letters.md#one-dead-queue-for-all-consumers). Then each consumer has one queue and one policy less.`,
     "Under `staged`, consumers share a tier for each pair of attempt and delay, and two exchanges with about ten bindings for each schedule. Under `waits`, all consumers share a queue for each delay. A work queue may confirm nothing for a while: it has no leader, or an operator limits its length. Then its due messages hold up the others in the shared queues until it recovers. No message is lost by that.",
     "## RabbitMQ, an exponential delay with 20 % jitter",
     tableOf(withJitter),

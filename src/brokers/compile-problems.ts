@@ -56,7 +56,7 @@ export const compileProblems = {
   ),
   RD221: error(
     "Option of the target not usable",
-    "A target for SQS may name an account, a key, tags, Lambda functions and dead queues to empty. A target for Service Bus may set the length of locks, duplicate detection, and the place of dead letters. Here an option is unknown, or its value is malformed or out of range. It would have no effect, or the broker would refuse it in the middle of a deployment. Write durations as everywhere in Redeliver: in ISO 8601, which Azure uses, P5M is five months and PT5M five minutes. Write the option as the fix says.",
+    "A target may set the place of dead letters, and one for SQS an account, a key, tags, Lambda functions and dead queues to empty. A target for Service Bus may set the length of locks and duplicate detection. Here an option is unknown, or its value is malformed or out of range. It would have no effect, or the broker would refuse it in the middle of a deployment. Write durations as everywhere in Redeliver: in ISO 8601, which Azure uses, P5M is five months and PT5M five minutes. Write the option as the fix says.",
   ),
   RD222: error(
     "The source of another owner cannot be used",

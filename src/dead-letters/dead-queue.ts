@@ -137,7 +137,7 @@ export function declaredQueue(
     .subjectsOf(compiled, target)
     .find((each) => each.consumer === consumer);
   const { workQueue } = contract;
-  const isShared = "deadQueue" in target && target.deadQueue === "shared" && !isParked;
+  const isShared = target.deadQueue === "shared" && !isParked;
   const place = placeIn(target);
   return { broker: target.broker, place, queue, consumer, isShared, contract, workQueue, generations, subject };
 }

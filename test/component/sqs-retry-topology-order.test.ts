@@ -17,6 +17,7 @@ const timed = { handlerTimeout: "10s", retry: { attempts: 3, backoff: { kind: "c
 const withLambda = { ...target, lambda: { billing: { function: "billing", timeout: "30s" } } } as const;
 const systems: readonly (readonly [string, System, TargetInput<"sqs">])[] = [
   ["standard queues", portable, withLambda],
+  ["a shared dead queue", portable, { ...withLambda, deadQueue: "shared" }],
   ["FIFO queues", checked(oneConsumer({ ...timed, order: "per-key" })), target],
 ];
 
@@ -58,7 +59,7 @@ describe.each(systems)("%s", (_, system, target) => {
       const subscription = resourcesOf(run, "TopicSubscription").find(({ name }) => name === `shop-${topic}/${queue}`);
       if (subscription === undefined) throw new Error(`no subscription of ${queue} to ${topic}`);
       const there = before(run, subscription);
-      for (const { name } of topology.queues.filter((each) => each.consumer === consumer)) {
+      for (const { name } of topology.queues.filter((each) => [consumer, null].includes(each.consumer))) {
         expect(there).toContain(only(run, "Queue", "name", name).urn);
         expect(there).toContain(only(run, "QueuePolicy", "queueUrl", queueUrl(region, name)).urn);
         expect(there).toContain(only(run, "RedriveAllowPolicy", "queueUrl", queueUrl(region, name)).urn);
@@ -77,7 +78,7 @@ describe.each(systems)("%s", (_, system, target) => {
     for (const mapping of mappings) {
       const { consumer } = topology.mappings.find(({ queue }) => mapping.name === `shop-${queue}`) ?? {};
       const there = before(run, mapping);
-      for (const { name } of topology.queues.filter((each) => each.consumer === consumer)) {
+      for (const { name } of topology.queues.filter((each) => [consumer, null].includes(each.consumer))) {
         expect(there).toContain(only(run, "Queue", "name", name).urn);
         expect(there).toContain(only(run, "QueuePolicy", "queueUrl", queueUrl(region, name)).urn);
       }

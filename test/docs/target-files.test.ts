@@ -6,7 +6,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
-test.for(["docs/sqs.md", "docs/servicebus.md", "docs/sources.md"])(
+test.for(["docs/sqs.md", "docs/servicebus.md", "docs/sources.md", "docs/dead-letters.md"])(
   "the target of %s compiles the portable example",
   (page, { onTestFinished }) => {
     const text = readFileSync(resolve(root, page), "utf8");

@@ -28,7 +28,11 @@ function withTimeouts({ system }: Deployment): SystemInput {
 const sides: Readonly<Record<string, (deployment: Deployment) => Deployed | null>> = {
   rabbitmq: ({ system, version, strategy }) =>
     deployed(system, { broker: "rabbitmq", version, strategy } as TargetInput),
+  "rabbitmq, shared dead queue": ({ system, version, strategy }) =>
+    deployed(system, { broker: "rabbitmq", version, strategy, deadQueue: "shared" } as TargetInput),
   sqs: (each) => deployed(withTimeouts(each), { broker: "sqs", region: "eu-west-1" }),
+  "sqs, shared dead queue": (each) =>
+    deployed(withTimeouts(each), { broker: "sqs", region: "eu-west-1", deadQueue: "shared" }),
   servicebus: (each) => deployed(withTimeouts(each), { broker: "servicebus", sku: "standard" }),
   "servicebus, ttl-tier": (each) =>
     deployed(withTimeouts(each), { broker: "servicebus", sku: "standard", strategy: "ttl-tier" }),
@@ -40,7 +44,9 @@ const sides: Readonly<Record<string, (deployment: Deployment) => Deployed | null
  */
 const mayWeaken: Readonly<Record<string, readonly string[]>> = {
   rabbitmq: [],
+  "rabbitmq, shared dead queue": [],
   sqs: ["timing"],
+  "sqs, shared dead queue": ["timing"],
   servicebus: ["attempts", "timing"],
   "servicebus, ttl-tier": [],
 };

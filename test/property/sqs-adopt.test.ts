@@ -37,7 +37,8 @@ test("each compiled system comes back as it was, or the adoption names the queue
       const { lambda = {} } = target;
       const system = checkSystem(input);
       const proved = system.ok ? compileAndProve<"sqs">(system.value, target) : system;
-      if (!proved.ok) return;
+      // An adoption gives each consumer a dead queue of its own (RD333).
+      if (!proved.ok || target.deadQueue === "shared") return;
       const { topology } = proved.value.compiled;
       const timeouts = Object.entries(lambda).map(([consumer, { timeout }]) => [
         consumer,

@@ -16,14 +16,14 @@ const consumer = {
 };
 const atOnce = { ...consumer, retry: { attempts: 3, backoff: { kind: "immediate" } } };
 
-const rabbitmq = (version: string, strategy: string): RedriveCase => ({
-  title: `rabbitmq ${version} ${strategy}`,
-  target: { broker: "rabbitmq", version, strategy },
+const rabbitmq = (version: string, strategy: string, more = "", options: object = {}): RedriveCase => ({
+  title: `rabbitmq ${version} ${strategy}${more}`,
+  target: { broker: "rabbitmq", version, strategy, ...options },
   consumer: strategy === "deferred" ? { ...consumer, protocol: "amqp-1.0" } : consumer,
 });
-const sqs = (title: string, strategy: string, more: RedriveCase["consumer"] = consumer): RedriveCase => ({
+const sqs = (title: string, strategy: string, more: RedriveCase["consumer"] = consumer, options = {}): RedriveCase => ({
   title: `sqs ${title}`,
-  target: { broker: "sqs", region: "eu-west-1", strategy },
+  target: { broker: "sqs", region: "eu-west-1", strategy, ...options },
   consumer: more,
 });
 const servicebus = (title: string, more: object, options: object = {}): RedriveCase => ({
@@ -41,8 +41,10 @@ export const redriveCases: readonly RedriveCase[] = [
   rabbitmq("4.0", "waits"),
   rabbitmq("3.13", "staged"),
   rabbitmq("3.10", "waits"),
+  rabbitmq("4.3", "staged", " with a shared dead queue", { deadQueue: "shared" }),
   sqs("redrive", "redrive"),
   sqs("visibility", "visibility"),
+  sqs("redrive with a shared dead queue", "redrive", consumer, { deadQueue: "shared" }),
   sqs("FIFO", "auto", { ...atOnce, order: "per-key" }),
   servicebus("immediate", atOnce, { strategy: "immediate" }),
   servicebus("scheduled", {}, { strategy: "scheduled" }),

@@ -49,6 +49,7 @@ export const anySqsTarget: fc.Arbitrary<TargetInput<"sqs">> = fc.record({
   broker: fc.constant("sqs" as const),
   region: fc.constant("eu-west-1" as const),
   strategy: fc.constantFrom("auto", "redrive", "visibility"),
+  deadQueue: fc.constantFrom("own", "own", "own", "shared"),
   lambda: fc.option(fc.constantFrom("15s", "1m", "15m").map(functionOf), { nil: undefined, freq: 2 }),
 });
 

@@ -85,8 +85,8 @@ function answerOf(given: Queue): object {
     ...(encryption.kind === "sqs" ? { SqsManagedSseEnabled: true } : { KmsMasterKeyId: encryption.keyId }),
     ...(redrive === null ? {} : redriveTo(redrive.deadQueue, redrive.maxReceiveCount)),
     RedriveAllowPolicy:
-      redriveAllow.permission === "denyAll"
-        ? { redrivePermission: "denyAll" }
-        : { redrivePermission: "byQueue", sourceQueueArns: redriveAllow.sourceQueues.map(arnOf) },
+      redriveAllow.permission === "byQueue"
+        ? { redrivePermission: "byQueue", sourceQueueArns: redriveAllow.sourceQueues.map(arnOf) }
+        : { redrivePermission: redriveAllow.permission },
   });
 }

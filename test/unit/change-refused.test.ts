@@ -91,6 +91,17 @@ test.each<readonly [string, Deployed, Deployed, string]>([
     deployed(rabbitmq, { delivery: "every-instance", retry: undefined }),
     "RD302 consumers.billing.delivery: the queue shop.billing of billing cannot be replaced in place by a queue of each instance",
   ],
+  ...[rabbitmq, sqs].flatMap((target): (readonly [string, Deployed, Deployed, string])[] => {
+    const [old, now] = [deployed(target), deployed({ ...target, deadQueue: "shared" } as TargetInput)];
+    const separator = target.broker === "sqs" ? "-" : ".";
+    const names = [`shop${separator}billing${separator}dead`, `shop${separator}dead`];
+    const said = ([was, would]: readonly string[]): string =>
+      `RD302 target: the queue ${was} of billing cannot be replaced in place by ${would}`;
+    return [
+      [`the dead queue on ${target.broker} to a shared one`, old, now, said(names)],
+      [`the shared dead queue on ${target.broker} to its own`, now, old, said(names.toReversed())],
+    ];
+  }),
 ])("a change of %s is refused", (_, from, to, wanted) => {
   expect(refusals(from, to)).toContain(wanted);
 });

@@ -16,6 +16,7 @@ export const stack = Object.freeze({
     tags: option,
     emptiedDeadQueues: option,
     lambda: option,
+    deadQueue: option,
   },
   others: {
     /** The origin of the names at AWS; the default is the declaration. */

@@ -42,8 +42,9 @@ export async function deploy(
   strategy: TargetInput<"sqs">["strategy"] = "auto",
   orders: SourceInput = { kind: "topic" },
   names: object = {},
+  more: Pick<TargetInput<"sqs">, "deadQueue"> = {},
 ): Promise<DeployedSystem> {
-  const target = { broker: "sqs", region, strategy } as const;
+  const target = { broker: "sqs", region, strategy, ...more } as const;
   const name = `t${randomUUID().slice(0, 8)}`;
   const system = checked({ name, names, sources: { orders }, consumers });
   const compiled = compileSqs(system, target);

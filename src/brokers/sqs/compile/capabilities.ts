@@ -102,6 +102,8 @@ export interface SqsTarget extends SqsOptions {
   readonly region: string;
   readonly strategy: "auto" | StrategyName;
   readonly strategies?: Readonly<Record<string, "auto" | StrategyName>>;
+  /** Left out if each consumer has a dead queue of its own. */
+  readonly deadQueue?: "shared";
 }
 
 /** The strategies for SQS, in the order that `auto` tries them. */

@@ -5,13 +5,15 @@ import type { Compiled } from "../../broker.ts";
 import { type CompiledConsumer, compileConsumers } from "../../../contract/compile-consumer.ts";
 import { withOwnStrategy } from "../../../contract/own-strategy.ts";
 import { chooseStrategy } from "../../../contract/choose-strategy.ts";
+import { refuseOwnDeadNames } from "../../../contract/shared-dead-queue.ts";
+import { sharedDeadName } from "../../../plan/names.ts";
 import { sharedQueues } from "../../../contract/shared-problems.ts";
 import { type SqsTarget, type StrategyName, formatTarget } from "./capabilities.ts";
 import type { Contract } from "./contract.ts";
 import { consumerWarnings, diagnoseClashes, diagnoseConsumer, diagnoseNames, diagnoseRetention } from "./diagnose.ts";
 import { diagnoseLambdaConsumer } from "./diagnose-lambda.ts";
 import { refuseStrategy } from "../../../contract/refuse-strategy.ts";
-import { diagnoseOptionNames, keyWarning } from "./diagnose-options.ts";
+import { diagnoseOptionNames, keyWarning, refuseSharedFifo } from "./diagnose-options.ts";
 import { type LambdaConsumer, lambdaOf } from "./lambda.ts";
 import { consumerNames } from "./names.ts";
 import { diagnoseQuotas } from "./quotas.ts";
@@ -39,6 +41,8 @@ export function compileSqs(whole: Plan, target: SqsTarget): Checked<SqsCompiled>
     ...diagnoseNames(whole, target.region),
     ...diagnoseOptionNames(target, whole),
     ...keyWarning(target, whole),
+    ...refuseOwnDeadNames(whole, target),
+    ...refuseSharedFifo(whole, target),
   ];
   const split = splitServices(whole);
   const { plan } = split;
@@ -76,7 +80,9 @@ function compileConsumer(
   if (lambda !== null && retry !== null) common.push(...diagnoseLambdaConsumer(plan, retry, lambda));
   // A problem that no strategy could solve is reported once, and not again as an objection of each.
   if (retry === null || hasErrors(common)) return { diagnostics: common, result: null };
-  const input: StrategyInput = { target, plan, retry, names: consumerNames(whole, plan), fifo, lambda };
+  const own = consumerNames(whole, plan);
+  const names = target.deadQueue === "shared" ? { ...own, dead: sharedDeadName(whole, `${whole.system}-dead`) } : own;
+  const input: StrategyInput = { target, plan, retry, names, fifo, lambda };
   const chosen = chooseStrategy<StrategyName, StrategyInput, Strategy>(strategies, target.strategy, input);
   if ("objections" in chosen) {
     const refusal = refuseStrategy({

@@ -3,7 +3,7 @@ import { type Diagnostic, type PathSegment, diagnosed } from "../../../diagnosti
 import { isDirect, type Plan } from "../../../plan/plan.ts";
 import { misfit, unknownOption, unknownOptions } from "../../../contract/shared-problems.ts";
 import { parseArn } from "./arn.ts";
-import { tagLimits } from "./capabilities.ts";
+import { type SqsTarget, tagLimits } from "./capabilities.ts";
 import { diagnoseLambda } from "./diagnose-lambda.ts";
 import { type Raw, diagnosePlaceOf } from "./option-problems.ts";
 import type { SqsOptions } from "./options.ts";
@@ -15,7 +15,7 @@ export const optionNames = ["partition", "account", "kmsKey", "tags", "emptiedDe
 /** Finds problems with the options of a target, without looking at the declaration. */
 export function diagnoseOptions(target: object): Diagnostic[] {
   const raw = target as Raw;
-  const known = ["broker", "region", "strategy", "strategies", ...optionNames];
+  const known = ["broker", "region", "strategy", "strategies", "deadQueue", ...optionNames];
   return [
     ...unknownOptions(["target"], "option of a target for Amazon SQS", raw, known),
     ...diagnoseAccount(raw["account"]),
@@ -54,6 +54,19 @@ export function keyWarning({ kmsKey }: SqsOptions, { consumers, sources }: Plan)
     ],
     help: `in the key's policy allow ${[...principals].join(" and ")} kms:GenerateDataKey* and kms:Decrypt, and consumers kms:Decrypt, with kms:GenerateDataKey for copies to the dead queue`,
   });
+}
+
+/**
+ * Of each message group of a FIFO queue, SQS shows only the letters in front. In a shared dead queue, the letters of one
+ * consumer would wait behind those of another.
+ */
+export function refuseSharedFifo({ consumers }: Plan, { deadQueue }: SqsTarget): Diagnostic[] {
+  const inOrder = consumers.filter(({ order }) => order === "per-key").map(({ consumer }) => consumer);
+  if (deadQueue !== "shared" || inOrder.length === 0) return [];
+  const message = `${inOrder.join(", ")} cannot share a dead queue: with order: "per-key" it is a FIFO queue`;
+  const note = "letters of one message group would wait behind those of another consumer, and nobody could send them";
+  const help = "leave deadQueue out, or declare the consumers in order as a system of their own";
+  return [misfit(["target", "deadQueue"], deadQueue, message, help, [note])];
 }
 
 function diagnoseAccount(account: unknown): Diagnostic[] {

@@ -205,8 +205,8 @@ function filterProblems({ consumer, from }: ConsumerPlan, sources: Plan["sources
 export function diagnoseClashes(plan: Plan, { queues, topics }: SqsTopology): Diagnostic[] {
   const named = queues.map(({ name, role, consumer }) => ({
     name,
-    pathOf: () => pathOfOwn(plan, consumer ?? "", role),
-    what: `the ${role} queue of ${consumer}`,
+    pathOf: () => (consumer === null ? null : pathOfOwn(plan, consumer, role)),
+    what: consumer === null ? `the shared ${role} queue` : `the ${role} queue of ${consumer}`,
   }));
   const ofTopics = topics.map(({ name, source }) => ({
     name,

@@ -46,14 +46,17 @@ export function addConsumer(draft: TopologyDraft, resources: ConsumerResources):
   const { input, whole, fifoTopics, services, retention, visibilityTimeoutSeconds } = resources;
   const { names, plan, retry } = input;
   const topics = Object.keys(plan.from).map((source) => topicName(whole, source, fifoTopics.has(source)));
+  const { deadSeconds: retentionSeconds } = retention;
+  if (input.target.deadQueue !== "shared") {
+    const redriveAllow = { permission: "byQueue", sourceQueues: [names.workQueue] } as const;
+    draft.queues.push(queueOf(input, names.dead, "dead", { retentionSeconds, redriveAllow }));
+  } else if (draft.queues[0]?.name !== names.dead) {
+    // A list would need an entry before the queue of a new consumer is there, and SQS takes ten entries at most.
+    const redriveAllow = { permission: "allowAll" } as const;
+    draft.queues.push(queueOf(input, names.dead, "dead", { consumer: null, retentionSeconds, redriveAllow }));
+  }
   draft.queues.push(
-    queueOf(input, names.dead, "dead", {
-      retentionSeconds: retention.deadSeconds,
-      redriveAllow: { permission: "byQueue", sourceQueues: [names.workQueue] },
-    }),
-    ...(retry.park === undefined
-      ? []
-      : [queueOf(input, names.parked, "parked", { retentionSeconds: retention.deadSeconds })]),
+    ...(retry.park === undefined ? [] : [queueOf(input, names.parked, "parked", { retentionSeconds })]),
     ...(isDirect(plan) ? [] : [queueOf(input, names.undelivered, "undelivered", { sendersTopics: topics })]),
     queueOf(input, names.workQueue, "work", {
       visibilityTimeoutSeconds,
@@ -76,7 +79,10 @@ export function addConsumer(draft: TopologyDraft, resources: ConsumerResources):
     });
   }
   draft.mappings.push(...mappingsOf(input));
-  draft.alarms.push(...alarmsOf(input));
+  // Consumers with one threshold share the alarm of a shared dead queue.
+  const isThere = ({ name, queue }: DepthAlarm): boolean =>
+    input.target.deadQueue === "shared" && queue === names.dead && draft.alarms.some((each) => each.name === name);
+  draft.alarms.push(...alarmsOf(input).filter((each) => !isThere(each)));
 }
 
 /** The mapping that hands a consumer's messages to its function; none for a consumer that receives by itself. */
@@ -107,12 +113,14 @@ function alarmsOf({ target, plan, retry, names }: StrategyInput): DepthAlarm[] {
   const threshold = retry.alarmAbove;
   if (threshold === null) return [];
   const periodSeconds = sqsDefaults.alarmPeriodSeconds;
+  const nameOf = (queue: string, watched: "depth" | "received"): string =>
+    `${alarmName(queue, watched)}${target.deadQueue === "shared" && queue === names.dead ? `-above-${threshold}` : ""}`;
   const depth = endsOf({ plan, names }).map((queue): DepthAlarm => {
-    const name = alarmName(queue, "depth");
+    const name = nameOf(queue, "depth");
     return { name, queue, metric: "ApproximateNumberOfMessagesVisible", threshold, periodSeconds };
   });
   if (target.emptiedDeadQueues?.includes(plan.consumer) !== true) return depth;
-  const name = alarmName(names.dead, "received");
+  const name = nameOf(names.dead, "received");
   return [...depth, { name, queue: names.dead, metric: "NumberOfMessagesReceived", threshold, periodSeconds }];
 }
 

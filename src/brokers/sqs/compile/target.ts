@@ -2,6 +2,7 @@ import { distance } from "../../../diagnostics/distance.ts";
 
 import { deepFreeze } from "../../../declare/freeze.ts";
 import { type Checked, type Diagnostic, accepted } from "../../../diagnostics/diagnostic.ts";
+import { type DeadQueueKind, diagnoseDeadQueue } from "../../../contract/shared-dead-queue.ts";
 import { unknownStrategy, unknownTarget } from "../../../contract/shared-problems.ts";
 import { type SqsTarget, type StrategyName, strategyNames } from "./capabilities.ts";
 import { diagnoseOptions, optionNames } from "./diagnose-options.ts";
@@ -18,6 +19,8 @@ export interface SqsTargetInput extends SqsOptions {
   readonly strategy?: "auto" | StrategyName | undefined;
   /** By consumer: a strategy of its own. All others have `strategy`. */
   readonly strategies?: Readonly<Record<string, "auto" | StrategyName>> | undefined;
+  /** `shared`: one queue of the system gets all dead letters. The default is `own`. */
+  readonly deadQueue?: DeadQueueKind | undefined;
 }
 
 /** Reads a region such as `eu-west-1`, and a strategy's name. */
@@ -28,16 +31,21 @@ export function parseSqsTarget(region: string, strategy = "auto"): Checked<SqsTa
 /** Checks a target that is data, or that was checked before. */
 export function checkSqsTarget(input: SqsTargetInput | SqsTarget): Checked<SqsTarget> {
   // The type requires a region, but a target from a file may have none.
-  const { region = "", strategy = "auto", strategies, partition } = input;
+  const { region = "", strategy = "auto", strategies, partition, deadQueue } = input;
   const diagnostics = [
     ...diagnoseRegion(wordOf(region), partition),
     ...unknownStrategy("Amazon SQS", wordOf(strategy), strategyNames),
     ...diagnoseStrategies("Amazon SQS", strategies, strategyNames),
     ...diagnoseOptions(input),
+    ...diagnoseDeadQueue("Amazon SQS", deadQueue),
   ];
   if (diagnostics.length > 0) return { ok: false, diagnostics };
   const options = optionNames.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]] as const]));
-  const named = strategies === undefined ? { strategy } : { strategy, strategies };
+  const named = {
+    strategy,
+    ...(strategies === undefined ? {} : { strategies }),
+    ...(deadQueue === "shared" ? { deadQueue } : {}),
+  };
   const target = { broker: "sqs", region, ...named, ...(Object.fromEntries(options) as SqsOptions) };
   return accepted(deepFreeze(structuredClone(target)) as SqsTarget);
 }

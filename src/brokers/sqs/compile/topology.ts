@@ -11,6 +11,7 @@ export type SqsEncryption =
  * The queues that may name this one as their dead queue. More than ten source queues would silently allow every queue.
  */
 export type RedriveAllow =
+  | { readonly permission: "allowAll" }
   | { readonly permission: "denyAll" }
   | {
       readonly permission: "byQueue";

@@ -73,16 +73,20 @@ export function deploySqs(topology: SqsTopology, placement: SqsPlacement) {
   for (const alarm of topology.alarms) addAlarm(made, placement, alarm);
   for (const mapping of topology.mappings) addMapping(made, placement, topology, mapping);
   for (const subscription of topology.subscriptions) addSubscription(made, placement, topology, subscription);
-  const queuesOf = (wanted: SqsQueue["role"]): Record<string, DeployedQueue> =>
+  const deployedOf = (name: string): DeployedQueue => {
+    const { name: own, url, arn } = find(made.queues, name);
+    return { name: own, url, arn };
+  };
+  const queuesOf = (nameOf: (queue: SqsQueue) => string | undefined): Record<string, DeployedQueue> =>
     Object.fromEntries(
-      topology.queues.flatMap(({ role, consumer, name }) => {
-        const { name: own, url, arn } = find(made.queues, name);
-        return role === wanted && consumer !== null ? [[consumer, { name: own, url, arn }] as const] : [];
+      topology.queues.flatMap((queue) => {
+        const name = queue.role === "work" ? nameOf(queue) : undefined;
+        return name === undefined ? [] : [[queue.consumer, deployedOf(name)] as const];
       }),
     );
   return {
-    workQueues: queuesOf("work"),
-    deadQueues: queuesOf("dead"),
+    workQueues: queuesOf(({ name }) => name),
+    deadQueues: queuesOf(({ redrive }) => redrive?.deadQueue),
     topics: Object.fromEntries(topology.topics.map(({ source, name }) => [source, made.arnOfTopic(name)])),
   };
 }

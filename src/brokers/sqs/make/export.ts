@@ -114,7 +114,8 @@ function subscriptionResource(topology: SqsTopology, subscription: SnsSubscripti
 /** The mapping waits for its queue, the dead queue behind it, and the policies of both. */
 function mappingResource(topology: SqsTopology, mapping: LambdaMapping): object {
   const { consumer, maximumConcurrency: most } = mapping;
-  const own = topology.queues.filter((each) => each.consumer === consumer).map(({ name }) => policyId(topology, name));
+  const isBehind = (each: SqsQueue): boolean => each.consumer === consumer || each.consumer === null;
+  const own = topology.queues.filter(isBehind).map(({ name }) => policyId(topology, name));
   const { Tags, ...properties } = fields.propertiesOf(fields.mappingFields, mapping, writingIn(topology));
   const scaling = most === null ? {} : { ScalingConfig: { MaximumConcurrency: most } };
   return { Type: "AWS::Lambda::EventSourceMapping", DependsOn: own, Properties: { ...properties, ...scaling, Tags } };

@@ -3,7 +3,7 @@ import { cloudSubjects } from "../../../contract/closure.ts";
 import { type Closure, type TopologyIndex, closureOf } from "./closure.ts";
 import type { SnsSubscription } from "../compile/topology.ts";
 import type { Contract, Operation } from "../compile/contract.ts";
-import { crashesBetween, endingsOf } from "../../../contract/interpret.ts";
+import { crashesBetween, endingsOf, operationsIn } from "../../../contract/interpret.ts";
 import { describeState } from "./describe-state.ts";
 import { entranceOf, sentTo } from "./entrance.ts";
 import { type Handling, bounded, handlingOf, perform } from "./handling.ts";
@@ -14,7 +14,8 @@ import { shapeOf } from "./shape.ts";
 export const { subjectsOf, changesOf } = cloudSubjects(({ topic, queue }: SnsSubscription) => `${topic} ${queue}`, {
   shape: (index: TopologyIndex, contract: Contract, beside: Contract) => {
     const closure = closureOf(index, contract, beside);
-    return shapeOf(closure, contract, entranceOf(semanticsOf(closure), closure, contract));
+    const entrance = entranceOf(semanticsOf(closure), closure, contract);
+    return shapeOf(closure, contract, entrance, namelessIn(closure, contract));
   },
   model: modelOf,
 });
@@ -41,7 +42,10 @@ function modelOf(index: TopologyIndex, contract: Contract, beside: Contract): Mo
   return {
     consumer: contract.consumer,
     starts,
-    flaws: undeclared.map(({ key }) => `a message published as ${key} reaches the work queue, and is not declared`),
+    flaws: [
+      ...undeclared.map(({ key }) => `a message published as ${key} reaches the work queue, and is not declared`),
+      ...namelessIn(closure, contract),
+    ],
     // The contract uses the receive count, but the semantics alone needs it only up to its limits.
     keyOf: (state) => `${semantics.behaviourKey(state)}\u0000${Math.min(state.receiveCount, attempts + 1)}`,
     placeOf: ({ place }) => (place.kind === "queue" ? place.queue : null),
@@ -59,6 +63,15 @@ function modelOf(index: TopologyIndex, contract: Contract, beside: Contract): Mo
       waitGrainMs: 1_000,
     },
   };
+}
+
+/** A letter that SQS moved names its queue. One that the consumer sends into a shared dead queue has to name it, too. */
+function namelessIn({ queues }: Closure, contract: Contract): string[] {
+  const { workQueue, deadQueue } = contract;
+  if (queues.find(({ name }) => name === deadQueue)?.consumer !== null) return [];
+  return operationsIn<Operation>(contract)
+    .filter((each) => each.operation === "SendMessage" && each.attributes["dlq-original-queue"] !== workQueue)
+    .map(() => `a letter of ${workQueue} in ${deadQueue} does not name ${workQueue}, so nobody knows whose it is`);
 }
 
 function situationOf(context: Context, state: MessageState): Situation {

@@ -13,8 +13,16 @@ import type { SqsQueue } from "../compile/topology.ts";
  * replacement is one to one, and the semantics compares names only for equality. Topics and filters are left out,
  * because the entrance holds their result. No later step looks at the properties that they look at. The attributes of a
  * sent copy are left out too, because no step looks at them.
+ *
+ * @param nameless the sends that name no consumer
  */
-export function shapeOf(closure: Closure, contract: Contract, { starts, undeclared }: Entrance): string {
+export function shapeOf(
+  closure: Closure,
+  contract: Contract,
+  { starts, undeclared }: Entrance,
+  nameless: readonly string[],
+): string {
+  if (nameless.length > 0) return nameless.join("\n");
   const placeOf = placesOf(closure.queues.map(({ name }) => name));
   return JSON.stringify([
     placeOf(contract.workQueue),
@@ -43,7 +51,7 @@ function queueShape(queue: SqsQueue, { consumer }: Contract, placeOf: PlaceOf): 
     queue.retentionSeconds,
     queue.delaySeconds,
     redrive === null ? null : [placeOf(redrive.deadQueue), redrive.maxReceiveCount],
-    redriveAllow.permission === "denyAll" ? null : redriveAllow.sourceQueues.map(placeOf),
+    "sourceQueues" in redriveAllow ? redriveAllow.sourceQueues.map(placeOf) : redriveAllow.permission,
   ];
 }
 

@@ -29,6 +29,7 @@ export function moveProblem({ queues }: Context, queue: SqsQueue): LossCause | n
   if (dead === undefined) return "missing-dead-queue";
   if (dead.fifo !== queue.fifo) return "queue-type-mismatch";
   const { redriveAllow } = dead;
+  if (redriveAllow.permission === "allowAll") return null;
   if (redriveAllow.permission === "denyAll") return "redrive-not-allowed";
   const { sourceQueues } = redriveAllow;
   return sourceQueues.length > mostSourceQueues || sourceQueues.includes(queue.name) ? null : "redrive-not-allowed";
