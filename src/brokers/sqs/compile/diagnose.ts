@@ -15,11 +15,10 @@ import {
 } from "../../../contract/shared-problems.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import { type StrategyName, sqsDefaults, sqsLimits } from "./capabilities.ts";
-import { parseArn } from "./arn.ts";
 import { filterOf } from "./filter.ts";
+import { foreignSourceProblems } from "./foreign-sources.ts";
 import { consumerNames, topicName } from "./names.ts";
 import type { Retention } from "./retention.ts";
-import { isBucketArn, isServiceArn } from "./services.ts";
 import { type StrategyInput, handlingSeconds, inWords, wholeSeconds } from "./strategies/strategy.ts";
 import type { SqsTopology } from "./topology.ts";
 
@@ -31,7 +30,7 @@ export function diagnoseNames(plan: Plan, region: string): Diagnostic[] {
     ...refuseHeaders(plan.sources, "Amazon SQS"),
     ...refuseTemplate(plan, "shared", "consumers on Amazon SQS share no queues or topics but sources"),
     ...Object.keys(plan.sources).flatMap((name) => {
-      if (plan.sources[name]?.owner === "other") return foreignTopicProblem(plan, name, region);
+      if (plan.sources[name]?.owner === "other") return foreignSourceProblems(plan, name, region);
       const path = pathOfSource(plan, name);
       const longest = topicName(plan, name, true);
       return [
@@ -58,88 +57,6 @@ export function diagnoseNames(plan: Plan, region: string): Diagnostic[] {
       ];
     }),
   ]);
-}
-
-/** The topic of another owner may lie in another account or region. So only its ARN names it. */
-function foreignTopicProblem({ sources, consumers }: Plan, source: string, region: string): Diagnostic[] {
-  const { name = "" } = sources[source] ?? {};
-  const path = ["sources", source, "name"];
-  if (isServiceArn(name)) {
-    const wrong = senderProblem(path, name, region);
-    return wrong.length > 0 ? wrong : serviceProblems(name, source, consumers);
-  }
-  if (parseArn(name)?.service !== "sns")
-    return diagnosed("RD222", {
-      path,
-      message:
-        name === "" ? "the topic of another owner has no name here" : "this is no ARN of a topic, a rule or a bucket",
-      ...(name === "" ? {} : { value: name }),
-      help: "write the ARN of the topic, such as arn:aws:sns:eu-west-1:123456789012:events",
-    });
-  const inOrder = consumers.find(({ from, order }) => order === "per-key" && source in from);
-  if (inOrder === undefined || name.endsWith(sqsLimits.fifoSuffix)) return [];
-  return diagnosed("RD222", {
-    path: ["consumers", inOrder.consumer, "order"],
-    message: "a standard topic cannot deliver to the FIFO queue of a consumer in order",
-    value: "per-key",
-    notes: [`${source} is the standard topic ${name}`],
-    help: "leave order out, or ask the owner of the topic for a FIFO topic",
-  });
-}
-
-/**
- * Finds an ARN that no rule and no bucket can have, and a rule that cannot reach the queue. Sources: S3 User Guide,
- * "Bucket naming rules". AWS re:Post, "EventBridge rule across Regions": in another region a rule reaches event buses
- * alone.
- */
-function senderProblem(path: readonly string[], arn: string, region: string): Diagnostic[] {
-  const { region: own = "", resource = "" } = parseArn(arn) ?? {};
-  const problem = (message: string, help: string) => diagnosed("RD222", { path, message, value: arn, help });
-  if (isBucketArn(arn))
-    return own === "" && /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(resource)
-      ? []
-      : problem("no bucket has this ARN", "write the ARN of the bucket, such as arn:aws:s3:::invoices");
-  if (!/^rule(\/[^/]+)+$/.test(resource))
-    return problem(
-      "no rule has this ARN",
-      `write the ARN of the rule, such as arn:aws:events:${region}:123456789012:rule/refunds`,
-    );
-  if (own === region) return [];
-  return problem(
-    `a rule in ${own || "no region"} does not reach a queue in ${region}`,
-    `send the events on to an event bus in ${region}, and name a rule there`,
-  );
-}
-
-/**
- * Nothing stands between a service and the queue that could filter. Sources: S3 User Guide, "Amazon S3 Event
- * Notifications": a FIFO queue is no destination. EventBridge API Reference, "SqsParameters": a FIFO queue must
- * deduplicate by content, because a rule gives a group and no deduplication id.
- */
-function serviceProblems(arn: string, source: string, consumers: Plan["consumers"]): Diagnostic[] {
-  const isBucket = isBucketArn(arn);
-  return consumers.flatMap(({ consumer, from, order }) => {
-    if (!Object.hasOwn(from, source)) return [];
-    const path = ["consumers", consumer];
-    if (order === "per-key")
-      return diagnosed("RD222", {
-        path: [...path, "order"],
-        message: `${isBucket ? "S3" : "EventBridge"} cannot send to the FIFO queue of a consumer in order`,
-        value: "per-key",
-        notes: [
-          `${source} is ${arn}`,
-          ...(isBucket ? [] : ["a rule gives no deduplication id, and the queue does not deduplicate by content"]),
-        ],
-        help: "leave order out, or let a function of your own send the events on",
-      });
-    if (from[source] === "all") return [];
-    return diagnosed("RD216", {
-      path: [...path, "from", source],
-      message: `${isBucket ? "S3" : "EventBridge"} sends to the queue itself, so no filter can stand between them`,
-      value: from[source],
-      help: `write ${source}: all, and choose the events ${isBucket ? "in the notifications of the bucket" : "by the pattern of the rule"}`,
-    });
-  });
 }
 
 function characterProblem(path: readonly string[], name: string): Diagnostic[] {
