@@ -6,6 +6,7 @@ import { deployRabbitmq } from "./deploy.ts";
 import { registered } from "./resources.ts";
 import { type Asked, acceptOrRefuse, inputsOf, showWarnings, summarise } from "../../../deploy/accept.ts";
 import { type LeftBehind, guardChange, leftOf, rememberedOf } from "../../../deploy/guard-change.ts";
+import { withShortStacks } from "../../../deploy/with-short-stacks.ts";
 
 /**
  * The arguments that decide the topology are plain, because they must be known before any resource is created, in a
@@ -61,14 +62,16 @@ export class RetryTopology extends pulumi.ComponentResource {
       guard.options,
     );
     showWarnings(warnings, this);
-    const deployed = deployRabbitmq(compiled.topology, {
-      name,
-      parent: this,
-      namespace,
-      // The component is registered after the broker's answer.
-      isNew: registered(this).then(() => (named: string) => present !== null && !present.has(named)),
-      areImported: args.imported ?? false,
-    });
+    const deployed = withShortStacks(() =>
+      deployRabbitmq(compiled.topology, {
+        name,
+        parent: this,
+        namespace,
+        // The component is registered after the broker's answer.
+        isNew: registered(this).then(() => (named: string) => present !== null && !present.has(named)),
+        areImported: args.imported ?? false,
+      }),
+    );
     this.contracts = compiled.contracts;
     this.workQueues = deployed.workQueues;
     this.left = leftOf(this, guard);

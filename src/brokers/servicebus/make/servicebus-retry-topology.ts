@@ -4,6 +4,7 @@ import type { CompiledSystem } from "../../index.ts";
 import { deployServicebus } from "./deploy.ts";
 import { type Asked, acceptOrRefuse, inputsOf, showWarnings, summarise } from "../../../deploy/accept.ts";
 import { type LeftBehind, guardChange, leftOf, rememberedOf } from "../../../deploy/guard-change.ts";
+import { withShortStacks } from "../../../deploy/with-short-stacks.ts";
 
 /**
  * The arguments that decide the topology are plain, because they must be known before any resource is created, in a
@@ -49,12 +50,14 @@ export class ServicebusRetryTopology extends pulumi.ComponentResource {
     const guard = guardChange({ type: "ServicebusRetryTopology", name, to: accepted }, opts);
     super("redeliver:servicebus:RetryTopology", name, inputsOf(system, { ...target }, args), guard.options);
     showWarnings(warnings, this);
-    const deployed = deployServicebus(compiled.topology, {
-      name,
-      parent: this,
-      namespaceId: args.namespaceId,
-      actionGroupIds: args.actionGroupIds ?? [],
-    });
+    const deployed = withShortStacks(() =>
+      deployServicebus(compiled.topology, {
+        name,
+        parent: this,
+        namespaceId: args.namespaceId,
+        actionGroupIds: args.actionGroupIds ?? [],
+      }),
+    );
     this.contracts = compiled.contracts;
     this.workQueues = deployed.workQueues;
     this.topics = deployed.topics;

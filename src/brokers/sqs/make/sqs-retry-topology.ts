@@ -5,6 +5,7 @@ import { type DeployedQueue, type Naming, deploySqs, diagnoseAutomaticNames } fr
 import { diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { type Asked, acceptOrRefuse, inputsOf, refusal, showWarnings, summarise } from "../../../deploy/accept.ts";
 import { type LeftBehind, guardChange, leftOf, rememberedOf } from "../../../deploy/guard-change.ts";
+import { withShortStacks } from "../../../deploy/with-short-stacks.ts";
 
 /**
  * The arguments that decide the topology are plain, because they must be known before any resource is created, in a
@@ -58,7 +59,9 @@ export class SqsRetryTopology extends pulumi.ComponentResource {
     super("redeliver:sqs:RetryTopology", name, inputsOf(system, { ...target }, args), guard.options);
     showWarnings(warnings, this);
     warnOfOtherRegion(this, region);
-    const deployed = deploySqs(compiled.topology, { name, naming, parent: this, region, alarmActions });
+    const deployed = withShortStacks(() =>
+      deploySqs(compiled.topology, { name, naming, parent: this, region, alarmActions }),
+    );
     this.contracts = compiled.contracts;
     this.workQueues = deployed.workQueues;
     this.deadQueues = deployed.deadQueues;
