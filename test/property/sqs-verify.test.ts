@@ -131,13 +131,13 @@ describe("a result that breaks its promises is never returned, and the error has
     [
       "retention",
       { retentionSeconds: 30 },
-      "1. published: visible in shop-billing\n  2. it is 30 s old, and its retries can take 30 s: lost at shop-billing: retention",
+      "1. published: visible in shop-billing\n  2. it is 30 s old, and its retries can take 30 s: lost at shop-billing: SQS deletes it at the end of its retention",
     ],
     ["no redrive policy", { redrive: null }, "billing: no-loop: a message goes round without end"],
     [
       "a dead queue that is not there",
       { redrive: { deadQueue: "shop-billing-died", maxReceiveCount: 2 } },
-      "a receive in shop-billing: lost at shop-billing: missing-dead-queue",
+      "a receive in shop-billing: lost at shop-billing: the dead-letter queue does not exist",
     ],
   ])("%s", ([, change, said]) => {
     expect(proveWith({})()).toMatchObject({ ok: true, value: [{}] });

@@ -147,7 +147,7 @@ test.for<readonly [string, Deployed, Deployed]>([
 ])("a change that can lose a message on SQS is refused: %s", ([, from, to]) => {
   expect(refuseChange(from, to)).toEqual([]);
   expect(proveChange(from, to).problems.map(({ code, path, message }) => `${code} ${path}: ${message}`)).toEqual([
-    "RD305 consumers.billing: a message is lost: retention, for messages that wait during the change",
+    "RD305 consumers.billing: a message is lost: SQS deletes it at the end of its retention, for messages that wait during the change",
   ]);
 });
 

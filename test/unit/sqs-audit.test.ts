@@ -137,7 +137,7 @@ describe("a finding has the shortest way to it", () => {
       "1. sent: visible in orders",
       "2. received: hidden in orders for 30 s from its receive",
       "3. its visibility timeout passes: visible in orders",
-      "4. receive 8 has to move it: lost at orders: missing-dead-queue",
+      "4. receive 8 has to move it: lost at orders: the dead-letter queue does not exist",
       "AWS does not document the rest: SQS may deliver it for ever instead",
     ]);
   });
@@ -154,7 +154,9 @@ describe("a finding has the shortest way to it", () => {
       message: "orders has retries that can take 5 hours, and its dead-letter queue short keeps one for 4 hours",
       path: "regions.eu-west-1.queues.orders",
     });
-    expect(finding?.notes).toContain("4. receive 6 has to move it: lost at short: retention");
+    expect(finding?.notes).toContain(
+      "4. receive 6 has to move it: lost at short: SQS deletes it at the end of its retention",
+    );
   });
 });
 

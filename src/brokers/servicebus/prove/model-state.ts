@@ -1,4 +1,13 @@
-import type { MessageState } from "./semantics.ts";
+import type { LossCause, MessageState } from "./semantics.ts";
+
+/** The reasons for which Service Bus loses a message. */
+export const lossWords: Readonly<Record<LossCause, string>> = {
+  expired: "its time to live ends, and the entity does not dead-letter it",
+  duplicate: "a message with the same id was sent before",
+  "no-subscription": "no subscription lets it in",
+  cancelled: "its sender cancels the schedule",
+  "received-and-deleted": "a receiver takes it in receive-and-delete mode",
+};
 
 /**
  * A message with two facts that the broker does not hold: the state of its handler, and the wait of a scheduled copy.
@@ -27,7 +36,7 @@ export function describeState({ message, handler, wait }: ModelState): string {
     case "completed":
       return `${which}: completed in ${place.entity}`;
     case "lost":
-      return `${which}: lost at ${place.entity}: ${place.cause}`;
+      return `${which}: lost at ${place.entity}: ${lossWords[place.cause]}`;
     case "refused":
       return `${which}: refused by ${place.entity}: ${place.error}`;
     default:

@@ -7,7 +7,7 @@ import { attemptOf } from "../../../contract/attempt-number.ts";
 import { crashesBetween, endingsOf } from "../../../contract/interpret.ts";
 import { entranceOf } from "./entrance.ts";
 import { bounded, copySentTo, perform } from "./handling.ts";
-import { type ModelState, describeState, atRest } from "./model-state.ts";
+import { type ModelState, describeState, atRest, lossWords } from "./model-state.ts";
 import { deadLetterQueue } from "../compile/names.ts";
 import { type EntityPlace, type Semantics, type ServicebusEvent, semanticsOf } from "./semantics.ts";
 import { shapeOf } from "./shape.ts";
@@ -103,7 +103,7 @@ function situationOf(context: Context, state: ModelState): Situation {
     case "completed":
       return { kind: "done" };
     case "lost":
-      return { kind: "lost", why: place.cause };
+      return { kind: "lost", why: lossWords[place.cause] };
     case "refused":
       return { kind: "lost", why: `${place.entity} refuses it: ${place.error}` };
     case "entity": {

@@ -1,4 +1,14 @@
-import type { MessageState, Visibility } from "./semantics.ts";
+import type { LossCause, MessageState, Visibility } from "./semantics.ts";
+
+/** The reasons for which SQS loses a message. */
+export const lossWords: Readonly<Record<LossCause, string>> = {
+  "no-subscription": "no subscription of the topic takes it",
+  undeliverable: "the topic can neither deliver it nor put it into a dead-letter queue",
+  retention: "SQS deletes it at the end of its retention",
+  "missing-dead-queue": "the dead-letter queue does not exist",
+  "redrive-not-allowed": "the dead-letter queue does not let this queue move messages there",
+  "queue-type-mismatch": "the dead-letter queue is of the other type, standard or FIFO",
+};
 
 /** Names the place of a copy and its number of receives, for a trace. */
 export function describeState({ place, receiveCount }: Pick<MessageState, "place" | "receiveCount">): string {
@@ -18,7 +28,7 @@ export function describeState({ place, receiveCount }: Pick<MessageState, "place
     case "deleted":
       return `deleted from ${place.queue}`;
     case "lost":
-      return `lost${place.queue === null ? "" : ` at ${place.queue}`}: ${place.cause}`;
+      return `lost${place.queue === null ? "" : ` at ${place.queue}`}: ${lossWords[place.cause]}`;
     case "refused":
       return `refused by ${place.by}: ${place.error}`;
     default:

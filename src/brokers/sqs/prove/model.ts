@@ -4,7 +4,7 @@ import { type Closure, type TopologyIndex, closureOf } from "./closure.ts";
 import type { SnsSubscription } from "../compile/topology.ts";
 import type { Contract, Operation } from "../compile/contract.ts";
 import { crashesBetween, endingsOf, operationsIn } from "../../../contract/interpret.ts";
-import { describeState } from "./describe-state.ts";
+import { describeState, lossWords } from "./describe-state.ts";
 import { entranceOf, sentTo } from "./entrance.ts";
 import { type Handling, bounded, handlingOf, perform } from "./handling.ts";
 import { type MessageState, type Semantics, type SqsEvent, semanticsOf } from "./semantics.ts";
@@ -81,7 +81,7 @@ function situationOf(context: Context, state: MessageState): Situation {
     case "deleted":
       return { kind: "done" };
     case "lost":
-      return { kind: "lost", why: place.cause };
+      return { kind: "lost", why: lossWords[place.cause] };
     case "refused":
       return { kind: "lost", why: `${place.by} refuses it: ${place.error}` };
     case "queue": {
