@@ -46,8 +46,10 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
   const cannotChange = imports.left.filter(({ place }) => /^(queue|exchange) /.test(place));
   return [
     `Inferred, and nothing is changed:\n${consumers.join("")}`,
-    ...(findings.length + losses.length === 0 ? [] : [`These lose messages today:\n${listed(losses)}`]),
-    ...(findings.length === 0 ? [] : [`${renderDiagnostics(findings, { colour })}\n`]),
+    ...(findings.length + losses.length === 0
+      ? []
+      : [`These lose messages today:\n${listed(losses)}${moving.size === 0 ? "" : briefly(findings)}`]),
+    ...(findings.length === 0 || moving.size > 0 ? [] : [`${renderDiagnostics(findings, { colour })}\n`]),
     ...(judged === null || (judged.length === 0 && moving.size > 0)
       ? []
       : [
@@ -62,13 +64,19 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
           `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ", so their consumers move (--json has the way of a message for each)"}:\n${renderFixed(cannotChange, fixed, moving.size > 0)}`,
         ]),
     ...imports.moves.map((move) => renderMove(move, adopted, forget !== null)),
-    `there     ${counted(there)}, ${there === 0 ? "so nothing needs an import" : "which an import can take over"}\nnew       ${counted(added)}, which a deployment makes\n`,
+    `there     ${counted(there)}, ${there === 0 ? "so nothing needs an import" : "which an import can take over"}\nnew       ${counted(added)}, which a deployment makes with these retries\n`,
     ...(forget === null || forget.length === 0
       ? []
       : [
           `The state that you read owns these resources as well. After the import run these commands. Then remove the code of these resources, and of no others. In another order a deployment deletes them, with their messages:\n${forget.map((each) => `  ${visible(each)}\n`).join("")}`,
         ]),
   ].join("\n");
+}
+
+/** The findings that a move ends. The way of each lost message is in the audit. */
+function briefly(findings: Adopted["findings"]): string {
+  const lines = findings.map(({ code, message }) => `  ${visible(message)} (${code})\n`);
+  return `${lines.join("")}  the declared system loses none of them; redeliver audit shows how they are lost\n`;
 }
 
 const counted = (count: number): string => `${count} resource${count === 1 ? "" : "s"}`;
