@@ -29,13 +29,14 @@ export function refuseChange(
   taken: TakenSources = takenAfter({}, from),
 ): readonly Diagnostic[] {
   if (isElsewhere(from, to)) return [];
-  return [...fixedParts(from, to).map(({ problem }) => problem), ...sourcesInUse(from, to, taken)];
+  return [...fixedParts(from, to).map(({ problem }) => problem()), ...sourcesInUse(from, to, taken)];
 }
 
 /** A problem with the parts of one consumer. Null for shared parts. */
 export interface FixedPart {
   readonly consumer: string | null;
-  readonly problem: Diagnostic;
+  /** A function, because its reasons need a compilation, and a plan often asks for the consumer alone. */
+  readonly problem: () => Diagnostic;
 }
 
 /** The queues and settings that no deployment can change in place, although the new system needs it. */
@@ -56,7 +57,8 @@ function queuesReplaced(from: Deployed, to: Deployed): FixedPart[] {
     const [was, would] = isDead ? [old.deadQueue, now.deadQueue] : [old.workQueue, now.workQueue];
     if (was === would) return [];
     const { consumer } = now;
-    return [{ consumer, problem: queueReplaced(`${was} of ${consumer}`, would, causeOf(from, to, consumer, isDead)) }];
+    const problem = () => queueReplaced(`${was} of ${consumer}`, would, causeOf(from, to, consumer, isDead));
+    return [{ consumer, problem }];
   });
 }
 
@@ -109,15 +111,18 @@ function partsThatDiffer(from: Deployed, to: Deployed): FixedPart[] {
   const differing = differingParts(from, to);
   return [...Map.groupBy(differing, ({ part }) => part.consumer)].map(([consumer, [first, ...others]]) => {
     const { part, facts } = first as (typeof differing)[number];
-    const problem = diagnostic("RD302", {
-      path: consumer === null ? pathOfShared(from, to) : ["consumers", consumer],
-      message: `the ${part.kind} ${part.name} cannot be changed in place: ${facts.join(", ")}`,
-      notes: [
-        ...others.map((other) => `the ${other.part.kind} ${other.part.name} neither: ${other.facts.join(", ")}`),
-        ...causesOf(from, to, consumer),
-      ],
-      help: helpOf(from, to, consumer),
-    });
+    const problem = (): Diagnostic => {
+      const objections = keptStrategyObjections(from, to, consumer);
+      return diagnostic("RD302", {
+        path: consumer === null ? pathOfShared(from, to) : ["consumers", consumer],
+        message: `the ${part.kind} ${part.name} cannot be changed in place: ${facts.join(", ")}`,
+        notes: [
+          ...others.map((other) => `the ${other.part.kind} ${other.part.name} neither: ${other.facts.join(", ")}`),
+          ...causesOf(from, to, consumer, objections),
+        ],
+        help: helpOf(from, to, consumer, objections),
+      });
+    };
     return { consumer, problem };
   });
 }
@@ -151,13 +156,17 @@ function strategyOf({ contracts }: Deployed, consumer: string | null): string | 
   return contracts.get(consumer ?? "")?.strategy ?? null;
 }
 
-function causesOf(from: Deployed, to: Deployed, consumer: string | null): string[] {
+/** The reasons that a consumer cannot keep its strategy. Empty if it can, or if it has no other one. */
+function keptStrategyObjections(from: Deployed, to: Deployed, consumer: string | null): readonly Diagnostic[] {
+  const [old, now] = [strategyOf(from, consumer), strategyOf(to, consumer)];
+  return old === now || old === null || consumer === null ? [] : objectionsTo(old, to, consumer);
+}
+
+function causesOf(from: Deployed, to: Deployed, consumer: string | null, objections: readonly Diagnostic[]): string[] {
   const [old, now] = [strategyOf(from, consumer), strategyOf(to, consumer)];
   return [
     ...(old === now ? [] : [`the strategy was ${wordOf(old)} and would be ${wordOf(now)}`]),
-    ...(old === now || old === null || consumer === null
-      ? []
-      : objectionsTo(old, to, consumer).map(({ message }) => message)),
+    ...objections.map(({ message }) => message),
     ...(from.compiled.target === to.compiled.target
       ? []
       : [`the target was ${from.compiled.target} and would be ${to.compiled.target}`]),
@@ -173,7 +182,7 @@ function pathOfShared(from: Deployed, to: Deployed): readonly string[] {
   return source === undefined ? ["target"] : ["sources", source, "kind"];
 }
 
-function helpOf(from: Deployed, to: Deployed, consumer: string | null): string {
+function helpOf(from: Deployed, to: Deployed, consumer: string | null, objections: readonly Diagnostic[]): string {
   const old = strategyOf(from, consumer);
   if (isAnother(from, to))
     return "keep the name of the system, with formerly if you rename it, or give the new one's queue another name";
@@ -184,7 +193,7 @@ function helpOf(from: Deployed, to: Deployed, consumer: string | null): string {
   if (from.compiled.target !== to.compiled.target)
     return `keep the target ${from.compiled.target} until these are empty, or deploy the system under another name beside this one`;
   if (consumer !== null && old !== null && old !== strategyOf(to, consumer))
-    return objectionsTo(old, to, consumer).length === 0
+    return objections.length === 0
       ? `name the strategy that is deployed in the target, strategies: ${JSON.stringify({ [consumer]: old })}, or declare the consumer under another name beside this one`
       : "keep the consumer's retry settings, or declare it under another name beside this one";
   return consumer === null
