@@ -116,6 +116,8 @@ export interface Move {
   readonly unbind: readonly string[];
   /** The other exchanges that lead into the old queue, so that producers may use them. */
   readonly staying: readonly string[];
+  /** Those of them by which waiting messages come back. Producers hardly use them, and nothing shows that none does. */
+  readonly backWays: readonly string[];
   /** The queues where its messages wait, and no others. */
   readonly waits: readonly string[];
   /** The waiting queues, also of several consumers, whose messages come back by the ways that the new queue takes over. */

@@ -114,7 +114,7 @@ function effectOf(difference: JudgedDifference | undefined, isMoving: boolean): 
  * @param hasState true if another program owns the ways into the old queue, and would make them again
  */
 function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: boolean): string {
-  const { consumer, queue, next, letters, waits, takenOver, isOrdered } = move;
+  const { consumer, queue, next, backWays, letters, waits, takenOver, isOrdered } = move;
   const back = waits.filter((each) => !takenOver.includes(each));
   const renamed = {
     none: "",
@@ -129,6 +129,9 @@ function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: boolean):
       ...(takenOver.length === 0
         ? []
         : [`messages in ${takenOver.join(", ")} come back to ${next}, where they have all attempts again`]),
+      ...(backWays.length === 0
+        ? []
+        : [`if producers publish to ${backWays.join(", ")} as well, keep the old code until none does`]),
     ],
     ...(letters === null ? [] : [renderRedrive(letters, queue)]),
     [
@@ -157,7 +160,8 @@ function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: boolean):
 }
 
 /** The steps by which new messages come into the new queue alone. */
-function renderWaysIn({ queue, next, unbind, staying }: Move, hasState: boolean): readonly (readonly string[])[] {
+function renderWaysIn({ queue, next, unbind, ...ways }: Move, hasState: boolean): readonly (readonly string[])[] {
+  const staying = ways.staying.filter((each) => !ways.backWays.includes(each));
   const others = staying.join(", ");
   return [
     ...(unbind.length > 0
@@ -174,7 +178,7 @@ function renderWaysIn({ queue, next, unbind, staying }: Move, hasState: boolean)
           ],
         ]
       : []),
-    ...(unbind.length === 0 && staying.length === 0 ? [[`let the producers send to ${next}`]] : []),
+    ...(unbind.length === 0 && ways.staying.length === 0 ? [[`let the producers send to ${next}`]] : []),
     ...(staying.length === 0
       ? []
       : [

@@ -45,12 +45,13 @@ function printedIn(text: string): readonly Printed[] {
       const [, consumer = "", queue = ""] = /^(\S+) needs a new queue beside (\S+),/.exec(section) ?? [];
       const steps = section.split(/^ {2}(?=\d+\. )/m).slice(1);
       const [, next = ""] = /write "queue: (\S+)" for /.exec(section) ?? [];
-      const [, staying = ""] = /who publishes to (.+)\. Their messages/.exec(section) ?? [];
+      const ways = [/who publishes to (.+)\. Their messages/, /if producers publish to (.+) as well/];
+      const staying = ways.flatMap((way) => way.exec(section)?.[1]?.split(", ") ?? []);
       const step = (words: string): readonly string[] => {
         const found = steps.find((each) => each.includes(words)) ?? "";
         return found.split("\n").map((line) => line.trim());
       };
-      return { consumer, queue, next, staying: staying === "" ? [] : staying.split(", "), step };
+      return { consumer, queue, next, staying, step };
     });
 }
 

@@ -65,8 +65,8 @@ export function movesOf(
     const before = waitsBefore(looking, queue);
     const waits = before.flatMap(({ name, isOwn }) => (isOwn ? [name] : []));
     const stillBefore = new Set(waitsBefore(unbound, queue).map(({ name }) => name));
-    // Waiting messages come back by these.
-    const backWays = new Set<string | null>(
+    const staying = [...new Set(others.map(({ source }) => source))];
+    const behindWaits = new Set<string | null>(
       looking.settings.flatMap((each) => (waits.includes(each.queue) ? [each.deadLetterExchange] : [])),
     );
     return [
@@ -77,7 +77,8 @@ export function movesOf(
         hasFixedDead: fixed.has(`queue ${dead}`),
         letters: deadToday === null ? null : lettersOut(found, version, deadToday, place),
         unbind: doubled.map((each) => unbind(virtualHost, each)),
-        staying: [...new Set(others.map(({ source }) => source))].filter((source) => !backWays.has(source)),
+        staying,
+        backWays: staying.filter((source) => behindWaits.has(source)),
         waits,
         takenOver: before.flatMap(({ name }) => (stillBefore.has(name) ? [] : [name])),
         remove: [queue, ...waits].map((name) => `DELETE ${path("queues", virtualHost, name)}`),
