@@ -61,7 +61,7 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
     ...(cannotChange.length === 0
       ? []
       : [
-          `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ", so their consumers move (--json has the way of a message for each)"}:\n${renderFixed(cannotChange, fixed, moving.size > 0)}`,
+          `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ", so their consumers move. --json shows what would happen to a message"}:\n${renderFixed(cannotChange, fixed, moving.size > 0)}`,
         ]),
     ...imports.moves.map((move) => renderMove(move, adopted, forget !== null)),
     `there     ${counted(there)}, ${there === 0 ? "so nothing needs an import" : "which an import can take over"}\nnew       ${counted(added)}, which a deployment makes with these retries\n`,
@@ -76,7 +76,7 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
 /** The findings that a move ends. The way of each lost message is in the audit. */
 function briefly(findings: Adopted["findings"]): string {
   const lines = findings.map(({ code, message }) => `  ${visible(message)} (${code})\n`);
-  return `${lines.join("")}  the declared system loses none of them; redeliver audit shows how they are lost\n`;
+  return `${lines.join("")}  The declared system loses none of them. redeliver audit shows how they are lost.\n`;
 }
 
 const counted = (count: number): string => `${count} resource${count === 1 ? "" : "s"}`;
@@ -102,8 +102,9 @@ function effectOf(difference: JudgedDifference | undefined, isMoving: boolean): 
   if (difference === undefined) return "";
   const { effect, reason, consumers, trace } = difference;
   const why = consumers.length === 0 ? reason : `${nameSome(consumers)}: ${reason}`;
+  const whose = consumers.length === 0 ? "" : `${nameSome(consumers)} `;
   const lines = isMoving
-    ? [reason === "" ? effectWords[effect] : `with the old arguments: ${why}`]
+    ? [reason === "" ? effectWords[effect] : `${whose}with the old arguments: ${reason}`]
     : [effectWords[effect], ...(reason === "" ? [] : [why]), ...trace.map((step, at) => `${at + 1}. ${step}`)];
   return lines.map((line) => `    ${visible(line)}\n`).join("");
 }

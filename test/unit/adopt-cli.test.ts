@@ -144,7 +144,7 @@ test("arguments that cannot change get their effect, and a dead queue that delet
   expect(code).toBe(0);
   expect(text).toContain("These lose messages today:\n  work.dead: message-ttl is 86400000: the broker deletes older");
   expect(text).toContain("  work.dead: max-length is 1000: a full queue drops letters today");
-  expect(text).toMatch(/ {2}queue work\.dead: .*\n {4}with the old arguments: work: a message is lost: /);
+  expect(text).toMatch(/ {2}queue work\.dead: .*\n {4}work with the old arguments: a message is lost: /);
   const { left } = JSON.parse(adopt("--definitions", file, "--json").text) as { left: readonly object[] };
   const effect = {
     effect: "loss",

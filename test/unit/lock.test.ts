@@ -161,7 +161,7 @@ test("a queue that a removed consumer left behind passes to no other one, unless
   consumer(late);
   writeFileSync(lock, before.replace('"consumer": "billing"', '"consumer": "late"'));
   expect((await redeliver("check", "--env", "prod")).error).toContain("error[RD323]");
-  // Whoever has removed the queue, too, says so.
+  // --replace forgets the queue that a person has removed.
   writeFileSync(lock, before);
   expect(await redeliver("lock", "--env", "prod", "--replace")).toMatchObject({ code: 0 });
   expect(readFileSync(lock, "utf8")).not.toContain('"held"');

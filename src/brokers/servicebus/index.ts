@@ -49,8 +49,8 @@ export const servicebus: ServicebusBroker = Object.freeze({
   targetFor: withOwnStrategy,
   targetUnder: strategiesUnder,
   separator: ".",
-  // It is one setting of the work queue. Dead letters that are there already are forwarded, too: see issue 301 of
-  // ServiceBusExplorer.
+  // It is one setting of the work queue. A user of Azure reports that dead letters which are there already are forwarded,
+  // too: issue 301 of ServiceBusExplorer. This project has tried it on its emulator alone.
   changesDeadQueue: true,
   compile: compileServicebus,
   graphOf,
