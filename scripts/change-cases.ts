@@ -161,6 +161,8 @@ export const changeCases: readonly ChangeCase[] = [
   change("`names.shared`", {}, { names: { shared: "{system}-x" } }),
   change("a queue that passes to another consumer", billing({ queue: "q" }), { mail: { queue: "q" } }),
   change("`queueArguments`", {}, billing({ queueArguments: { singleActiveConsumer: true } })),
+  change("`queueSettings`", {}, billing({ queueSettings: "policy" })),
+  change("`deadLetter.queueSettings`", {}, billing({ deadLetter: { queueSettings: "policy" } })),
   change('`delivery: "every-instance"`', alone({}), everyInstance),
   change("target 3.10 to 4.0", on({ version: "3.10" }), on({ version: "4.0" }), olderTarget),
   change("target 3.10 to 4.3", on({ version: "3.10" }), on({ version: "4.3" })),

@@ -178,15 +178,23 @@ export function refuseHeaders(sources: Plan["sources"], broker: string): Diagnos
 }
 
 /** @param broker the broker's name for a sentence */
-export function refuseQueueArguments({ consumer, queueArguments }: ConsumerPlan, broker: string): Diagnostic[] {
-  if (queueArguments === undefined) return [];
-  return diagnosed("RD240", {
-    path: ["consumers", consumer, "queueArguments"],
-    message: `queues of ${broker} have no such arguments`,
-    value: queueArguments,
-    notes: ["the broker would run the queue as if the declaration did not have them"],
-    help: "leave queueArguments out, or use RabbitMQ",
-  });
+export function refuseQueueArguments(plan: ConsumerPlan, broker: string): Diagnostic[] {
+  const properties = [
+    [["queueArguments"], plan.queueArguments],
+    [["queueSettings"], plan.queueSettings],
+    [["deadLetter", "queueSettings"], plan.deadQueueSettings],
+  ] as const;
+  return properties.flatMap(([path, value]) =>
+    value === undefined
+      ? []
+      : diagnosed("RD240", {
+          path: ["consumers", plan.consumer, ...path],
+          message: `queues of ${broker} have no ${path[0] === "queueArguments" ? "such arguments" : "arguments and no policies"}`,
+          value,
+          notes: ["the broker would run the queue as if the declaration did not have them"],
+          help: `leave ${path.join(".")} out, or use RabbitMQ`,
+        }),
+  );
 }
 
 /** A name in a declaration, and the longest name that is derived from it. */

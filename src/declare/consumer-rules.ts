@@ -98,7 +98,9 @@ function deliveryRules(name: string, consumer: SoundConsumer, isSound: (field: s
           help: 'remove protocol, or use delivery: "work-queue"',
         })
       : [];
-  const notKept = (["queue", "formerly", "queueArguments", "retry", "crash", "errors", "deadLetter"] as const)
+  const notKept = (
+    ["queue", "formerly", "queueArguments", "queueSettings", "retry", "crash", "errors", "deadLetter"] as const
+  )
     .filter((key) => consumer[key] !== undefined)
     .map((key) =>
       diagnostic("RD112", {

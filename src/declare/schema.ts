@@ -62,6 +62,11 @@ const deadLetter = z.strictObject({
     "The name of the dead queue on the broker. The default is that of the template. RabbitMQ and SQS only.",
     "legacy-failures",
   ),
+  queueSettings: about(
+    z.enum(["arguments", "policy"]).optional(),
+    "The place of the dead queue's settings, like `queueSettings` of the consumer. The default is `arguments`. RabbitMQ only.",
+    "policy",
+  ),
 });
 
 const consumer = z.strictObject({
@@ -126,6 +131,11 @@ const consumer = z.strictObject({
     queueArguments.optional(),
     "More arguments of the work queue, by the broker's names in camel case. Nobody can change them once the queue exists. The default is none. RabbitMQ only.",
     { singleActiveConsumer: true },
+  ),
+  queueSettings: about(
+    z.enum(["arguments", "policy"]).optional(),
+    "The place of the settings that Redeliver gives the work queue, such as its dead-letter exchange. `arguments` never change, so no policy takes them away. `policy` lets a queue stay that exists without them, but a policy with a priority above 1000 takes them away. The default is `arguments`. RabbitMQ only.",
+    "policy",
   ),
 });
 

@@ -1,5 +1,6 @@
 import type { Backoff } from "./backoff.ts";
 import type { Duration } from "./duration.ts";
+import type { QueueArgumentsInput, QueueSettings } from "./queue-arguments.ts";
 
 /** An entity that producers publish to. */
 export interface SourceInput {
@@ -110,33 +111,11 @@ export interface DeadLetterInput {
   readonly park?: boolean | undefined;
   /** The name of the dead queue on the broker. The default is that of the template. RabbitMQ and SQS only. */
   readonly queue?: string | undefined;
-}
-
-/** More arguments of a work queue of RabbitMQ. */
-export interface QueueArgumentsInput {
   /**
-   * Lets one instance at a time receive messages. The others wait until it is gone. The default is that all receive.
+   * The place of the dead queue's settings, like `queueSettings` of the consumer. The default is `arguments`. RabbitMQ
+   * only.
    */
-  readonly singleActiveConsumer?: boolean | undefined;
-  /**
-   * The most messages in the queue, with those that wait for an attempt. A full queue refuses new ones: only a publisher
-   * that waits for confirms learns it. The default is no limit.
-   */
-  readonly maxLength?: number | undefined;
-  /** The most bytes of message bodies in the queue, like `maxLength`. The default is no limit. */
-  readonly maxLengthBytes?: number | undefined;
-  /**
-   * The time after which the broker takes back a message that is not settled. The default is the broker's, 30 minutes,
-   * or more for a longer handler.
-   */
-  readonly consumerTimeout?: Duration | undefined;
-  /**
-   * The node for the leader of a new queue: the one that its maker is connected to, or one with few leaders. The default
-   * is the broker's.
-   */
-  readonly queueLeaderLocator?: "client-local" | "balanced" | undefined;
-  /** The number of nodes with a copy of a new queue. The default is the broker's, which is 3 at most. */
-  readonly quorumInitialGroupSize?: number | undefined;
+  readonly queueSettings?: QueueSettings | undefined;
 }
 
 /** The headers that a message from a headers source must have: all of them, or any one. */
@@ -186,6 +165,12 @@ export interface WorkQueueConsumerInput<Source extends string = string> extends 
    */
   readonly queueArguments?: QueueArgumentsInput | undefined;
   /**
+   * The place of the settings that Redeliver gives the work queue, such as its dead-letter exchange. `arguments` never
+   * change, so no policy takes them away. `policy` lets a queue stay that exists without them, but a policy with a
+   * priority above 1000 takes them away. The default is `arguments`. RabbitMQ only.
+   */
+  readonly queueSettings?: QueueSettings | undefined;
+  /**
    * `work-queue`: one queue for the consumer, and its instances compete for the messages. `every-instance`: a queue for
    * each instance. Every instance gets every message, and there are no retries.
    */
@@ -212,6 +197,8 @@ export interface EveryInstanceConsumerInput<Source extends string = string> exte
   readonly queue?: undefined;
   readonly formerly?: undefined;
   readonly queueArguments?: undefined;
+  /** Nothing is kept for an instance. */
+  readonly queueSettings?: undefined;
   /**
    * `work-queue`: one queue for the consumer, and its instances compete for the messages. `every-instance`: a queue for
    * each instance. Every instance gets every message, and there are no retries.
@@ -258,6 +245,8 @@ export interface Consumer {
   readonly queue?: string | undefined;
   readonly formerly?: string | undefined;
   readonly queueArguments?: QueueArgumentsInput | undefined;
+  /** The place of the work queue's settings on RabbitMQ. */
+  readonly queueSettings?: QueueSettings | undefined;
   readonly retry?: RetryInput | undefined;
   readonly crash?: CrashInput | undefined;
   readonly handlerTimeout?: Duration | undefined;

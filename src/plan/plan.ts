@@ -1,5 +1,6 @@
 import type { Backoff } from "../declare/backoff.ts";
 import { parseDurationMs } from "../declare/duration.ts";
+import type { QueueSettings } from "../declare/queue-arguments.ts";
 import type { Consumer, HeadersMatch, System, Taken } from "../declare/system.ts";
 import { type AttemptPlan, jitterPercentOf, schedule } from "./schedule.ts";
 
@@ -19,6 +20,10 @@ export interface ConsumerPlan {
   readonly formerly?: string;
   /** The arguments of its own that the work queue has, if the declaration gives any. */
   readonly queueArguments?: NonNullable<Consumer["queueArguments"]>;
+  /** The place of the work queue's structure on RabbitMQ, if the declaration gives one. */
+  readonly queueSettings?: QueueSettings;
+  /** The same of its dead queue. */
+  readonly deadQueueSettings?: QueueSettings;
   /** `per-key` if a message waits for the earlier ones with its key. */
   readonly order: Consumer["order"];
   /** The protocol of the consumer's code on RabbitMQ. Other brokers ignore it. */
@@ -124,6 +129,10 @@ function planConsumer(consumer: string, declared: Consumer): ConsumerPlan {
     ...(declared.deadLetter?.queue === undefined ? {} : { deadQueue: declared.deadLetter.queue }),
     ...(declared.formerly === undefined ? {} : { formerly: declared.formerly }),
     ...(declared.queueArguments === undefined ? {} : { queueArguments: declared.queueArguments }),
+    ...(declared.queueSettings === undefined ? {} : { queueSettings: declared.queueSettings }),
+    ...(declared.deadLetter?.queueSettings === undefined
+      ? {}
+      : { deadQueueSettings: declared.deadLetter.queueSettings }),
     order: declared.order,
     protocol: declared.protocol,
     handlerTimeoutMs,

@@ -71,6 +71,34 @@ test.each(versions)(
   },
 );
 
+test.each(versions)(
+  "on RabbitMQ %s the policy of a queue that exists without arguments comes after its ways out, and before the ways in",
+  async (version) => {
+    const byPolicy = { queueSettings: "policy", deadLetter: { queueSettings: "policy" } } as const;
+    const { billing, mail } = shop.consumers;
+    const system = { ...shop, consumers: { billing: { ...billing, ...byPolicy }, mail: { ...mail, ...byPolicy } } };
+    const run = await register(system as typeof shop, version);
+    expectInOrder(run);
+    const { exchanges } = topologyOf(shop, version);
+    const sources = new Set(exchanges.filter(({ role }) => role === "source").map(({ name }) => name));
+    for (const name of ["shop.billing", "shop.mail"]) {
+      const policy = resourcesOf(run, "Policy").find(({ inputs }) => inputs["name"] === name) ?? expect.unreachable();
+      const there = before(run, policy);
+      const isOwn = (value: unknown): boolean => value === name || String(value).startsWith(`${name}.`);
+      const own = run.resources.filter(
+        ({ urn, inputs }) =>
+          urn !== policy.urn && [inputs["name"], inputs["destination"], inputs["source"]].some(isOwn),
+      );
+      const [entries, ways] = [true, false].map((isEntry) =>
+        own.filter(({ inputs }) => sources.has(String(inputs["source"])) === isEntry),
+      ) as [RegisteredResource[], RegisteredResource[]];
+      expect(ways.filter(({ urn }) => !there.has(urn)).map((each) => each.name)).toEqual([]);
+      expect(entries.length).toBeGreaterThan(0);
+      for (const entry of entries) expect([...before(run, entry)]).toContain(policy.urn);
+    }
+  },
+);
+
 test.each(versions)("on RabbitMQ %s the way into a shared dead queue is there before a message", async (version) => {
   const run = await register(shop, version, false, { deadQueue: "shared" });
   expectInOrder(run);

@@ -1,13 +1,18 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import { consume } from "redeliver/consume";
 import { expect, onTestFinished, test } from "vitest";
 
 import { RefusedError } from "../../src/index.ts";
-import { deploy, until, type DeployedSystem } from "../support/deployed-system.ts";
+import { deploy, policyOfEachQueue, until, type DeployedSystem } from "../support/deployed-system.ts";
 import { type Decision, drive } from "../support/drive.ts";
 import { checked } from "../support/examples.ts";
 import { brokers, type Broker } from "../support/live.ts";
 import { createManagement, type JsonObject } from "../support/management.ts";
+import { runSeparately } from "../support/run-command.ts";
 import { speaksAmqp091, strategiesOn, type Strategy } from "../support/strategies.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // A queue that is in production has arguments of its own, and messages in it. The system joins it as it is.
 
@@ -15,12 +20,14 @@ const exchange = "shop.orders";
 const routingKey = "order.placed";
 const managed = (broker: Broker) => createManagement(broker.managementUrl);
 
-function systemOf(strategy: Strategy, queueArguments: object, delay = "200ms"): object {
+function systemOf(strategy: Strategy, queueArguments: object, delay = "200ms", queueSettings = "arguments"): object {
   const billing = {
     from: { orders: "all" },
     retry: { attempts: 3, backoff: { kind: "constant", delay } },
     protocol: speaksAmqp091(strategy) ? "amqp-0-9-1" : "amqp-1.0",
     queueArguments,
+    queueSettings,
+    deadLetter: { queueSettings },
   };
   return { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing } };
 }
@@ -36,19 +43,27 @@ function allOn(broker: Broker, strategy: Strategy): object {
   };
 }
 
-const cases = brokers().flatMap((broker) => strategiesOn(broker.version).map((strategy) => ({ broker, strategy })));
+const cases = brokers().flatMap((broker) =>
+  strategiesOn(broker.version).flatMap((strategy) =>
+    ["arguments", "policy"].map((place) => ({ broker, strategy, place })),
+  ),
+);
 
 test.for(cases)(
-  "a queue with arguments of its own is joined, and its messages are retried one instance at a time: $strategy on $broker.version",
-  async ({ broker, strategy }) => {
-    const declared = systemOf(strategy, allOn(broker, strategy));
+  "a queue with arguments of its own is joined, and its messages are retried one instance at a time: $strategy on $broker.version, settings by $place",
+  async ({ broker, strategy, place }) => {
+    const declared = systemOf(strategy, allOn(broker, strategy), "200ms", place);
     const first = await deploy(broker, declared, strategy);
     onTestFinished(first.dispose);
-    // The queue alone, as somebody else made it, with a message in it.
-    const work = first.compiled.topology.queues.find(({ role }) => role === "work");
+    // The work queue and the dead queue alone, as somebody else made them.
+    const own = first.compiled.topology.queues.filter(({ role }) => role === "work" || role === "dead");
+    if (place === "policy")
+      expect(
+        own.flatMap((queue) => Object.keys(queue.arguments)).filter((key) => /dead|overflow|limit/.test(key)),
+      ).toEqual([]);
     const system = await deploy(broker, declared, strategy, async (vhost) => {
-      const given = work?.arguments as JsonObject;
-      await managed(broker).declareQueue(vhost, "shop.billing", { durable: true, arguments: given });
+      for (const { name, arguments: given } of own)
+        await managed(broker).declareQueue(vhost, name, { durable: true, arguments: given as JsonObject });
     });
     onTestFinished(system.dispose);
 
@@ -105,6 +120,36 @@ test.for(brokers())("consume compares the arguments of the queue: $version", { t
   }
 });
 
+test.for(brokers())(
+  "a policy that takes the settings of a queue away stops its consumer, and diff says that messages are lost: $version",
+  { timeout: 120_000 },
+  async (broker) => {
+    const { version } = broker;
+    const target = { broker: "rabbitmq", version, strategy: "waits" } as const;
+    const declared = systemOf("waits", {}, "200ms", "policy");
+    const system = await deploy(broker, declared, "waits");
+    onTestFinished(system.dispose);
+    const options = { target, connection: { url: system.url, managementUrl: broker.managementUrl } };
+    await (await consume(checked(declared), "billing", options, () => {})).stop();
+    await managed(broker).putPolicy(system.vhost, "team", {
+      pattern: "^shop",
+      "apply-to": "queues",
+      priority: 2_000,
+      definition: { "max-length": 100_000 },
+    });
+    await until(30_000, async () => (await policyOfEachQueue(broker, system.vhost)).get("shop.billing") === "team");
+    const started = consume(checked(declared), "billing", options, () => {});
+    await expect(started).rejects.toThrow(/dead-letter-exchange/);
+    const file = join(temporaryFolder("queue-arguments"), `${version}.json`);
+    writeFileSync(file, JSON.stringify(declared));
+    const url = `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(system.vhost)}`;
+    const words = ["diff", file, "--target", `rabbitmq@${version}`, "--strategy", "waits", "--url", url];
+    const { code, out } = await runSeparately(words);
+    expect(code).toBe(1);
+    expect(out).toContain("the policy in force on the queue shop.billing differs: messages can be lost by it");
+  },
+);
+
 /** Publishes one message and tells if the broker took it. */
 async function isTaken({ channel }: DeployedSystem, id: string): Promise<boolean> {
   return new Promise((resolve) => {
@@ -121,9 +166,9 @@ async function isTaken({ channel }: DeployedSystem, id: string): Promise<boolean
 }
 
 test.for(cases.filter(({ strategy }) => strategy === "native" || strategy === "deferred"))(
-  "a full queue refuses new messages and keeps every retry: $strategy on $broker.version",
-  async ({ broker, strategy }) => {
-    const system = await deploy(broker, systemOf(strategy, { maxLength: 5 }, "2s"), strategy);
+  "a full queue refuses new messages and keeps every retry: $strategy on $broker.version, settings by $place",
+  async ({ broker, strategy, place }) => {
+    const system = await deploy(broker, systemOf(strategy, { maxLength: 5 }, "2s", place), strategy);
     onTestFinished(system.dispose);
     const taken: string[] = [];
     let refused = 0;
@@ -151,7 +196,7 @@ test.for(cases.filter(({ strategy }) => strategy === "native" || strategy === "d
   },
 );
 
-test.for(cases.filter(({ strategy }) => strategy === "staged" || strategy === "waits"))(
+test.for(cases.filter(({ strategy, place }) => place === "arguments" && ["staged", "waits"].includes(strategy)))(
   "the reason against a limit: one full work queue holds up the retries of another consumer: $strategy on $broker.version",
   async ({ broker, strategy }) => {
     const base = systemOf(strategy, {}) as { consumers: { billing: object } };

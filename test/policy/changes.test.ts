@@ -162,6 +162,21 @@ describe("exchanges, subscriptions and containers of queues", () => {
         }),
       "orders stays on the broker without its settings, so its messages may wait for ever",
     ],
+    [
+      "its policy, if that has its dead-letter exchange",
+      () =>
+        void new Policy("tier", {
+          name: "tier",
+          vhost: "/",
+          policy: {
+            pattern: "^orders$",
+            applyTo: "queues",
+            priority: 0,
+            definition: { "dead-letter-exchange": "again" },
+          },
+        }),
+      "orders stays on the broker without its dead-letter exchange, so RabbitMQ deletes the messages that die in it",
+    ],
   ])("a queue that is retained needs %s", async (_, make, loss) => {
     const argumentsJson = JSON.stringify({ "x-queue-type": "quorum", "x-dead-letter-exchange": "again" });
     const program = (): void => {

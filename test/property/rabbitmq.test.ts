@@ -68,7 +68,14 @@ test("exactly one policy matches each queue: the queue's own", () => {
   });
 });
 
-test("every resource that a binding or a dead-letter argument names exists", () => {
+/** The settings of a queue by the names of arguments: those of its policy, and over them its arguments. */
+function settingsOf({ policies, queues }: RabbitmqSystem["topology"], name: string | null) {
+  const { definition = {} } = policies.find((each) => each.name === name && each.applyTo !== "exchanges") ?? {};
+  const byPolicy = Object.entries(definition).map(([key, value]) => [`x-${key}`, value] as const);
+  return { ...Object.fromEntries(byPolicy), ...queues.find((each) => each.name === name)?.arguments };
+}
+
+test("every resource that a binding or a dead-letter setting names exists", () => {
   forEveryCompiled(({ topology }) => {
     const exchanges = new Set(topology.exchanges.map((each) => each.name));
     const queues = new Set(topology.queues.map((each) => each.name));
@@ -81,7 +88,7 @@ test("every resource that a binding or a dead-letter argument names exists", () 
       if (alternate !== undefined) expect(exchanges).toContain(alternate);
     }
     for (const queue of topology.queues) {
-      const deadLetterExchange = queue.arguments["x-dead-letter-exchange"];
+      const deadLetterExchange = settingsOf(topology, queue.name)["x-dead-letter-exchange"];
       if (deadLetterExchange !== undefined) expect(exchanges).toContain(deadLetterExchange);
     }
     for (const { applyTo, name, definition } of topology.policies) {
@@ -96,10 +103,11 @@ test("every queue is a quorum queue, refuses messages when it is full, and dead-
   forEveryCompiled(({ topology }) => {
     for (const queue of topology.queues) {
       expect(queue).toMatchObject({ durable: true, autoDelete: false });
-      expect(queue.arguments).toMatchObject({ "x-queue-type": "quorum", "x-overflow": "reject-publish" });
-      expect(queue.arguments).not.toHaveProperty("x-expires");
-      const hasDeadLetters = "x-dead-letter-exchange" in queue.arguments;
-      expect(queue.arguments["x-dead-letter-strategy"]).toBe(hasDeadLetters ? "at-least-once" : undefined);
+      const settings = settingsOf(topology, queue.name);
+      expect(settings).toMatchObject({ "x-queue-type": "quorum", "x-overflow": "reject-publish" });
+      expect(settings).not.toHaveProperty("x-expires");
+      const hasDeadLetters = "x-dead-letter-exchange" in settings;
+      expect(settings["x-dead-letter-strategy"]).toBe(hasDeadLetters ? "at-least-once" : undefined);
       expect(hasDeadLetters).toBe(queue.role !== "dead" && queue.role !== "undeliverable");
     }
   });
@@ -109,12 +117,12 @@ test("a death of any reason, on any attempt, has exactly one way on", () => {
   forEveryCompiled(({ topology, contracts }) => {
     const index = indexOf(topology);
     for (const contract of contracts) {
-      const work = topology.queues.find((each) => each.name === contract.workQueue);
+      const settings = settingsOf(topology, contract.workQueue);
       for (const { attempt } of contract.attempts) {
         for (const reason of ["rejected", "delivery_limit", "expired", "maxlen", "a reason of a later version"]) {
           const headers = { "x-last-death-reason": reason, "x-last-death-exchange": exchangeOf(contract, attempt) };
-          const targets = route(index, String(work?.arguments["x-dead-letter-exchange"]), {
-            routingKeys: [String(work?.arguments["x-dead-letter-routing-key"])],
+          const targets = route(index, String(settings["x-dead-letter-exchange"]), {
+            routingKeys: [String(settings["x-dead-letter-routing-key"])],
             headers,
           });
           expect(targets, `${reason} on attempt ${attempt}`).toHaveLength(1);
@@ -147,7 +155,7 @@ function follow({ topology }: RabbitmqSystem, contract: Contract): string[] {
   const policy = policies.get(contract.workQueue ?? "") ?? {};
   const trace: string[] = [];
   let cameThrough = contract.sources[0]?.exchange ?? "";
-  const work = queues.get(contract.workQueue ?? "");
+  const settings = settingsOf(topology, contract.workQueue);
   for (let attempt = 1; attempt <= contract.attempts.length + 1; attempt++) {
     const outcome = contract.outcomes.transient;
     const operation = ("byAttempt" in outcome ? outcome.byAttempt[attempt - 1] : outcome)?.[0] as Operation;
@@ -159,11 +167,9 @@ function follow({ topology }: RabbitmqSystem, contract: Contract): string[] {
       continue;
     }
     const exchange =
-      operation.operation === "basic.publish" ? operation.exchange : String(work?.arguments["x-dead-letter-exchange"]);
+      operation.operation === "basic.publish" ? operation.exchange : String(settings["x-dead-letter-exchange"]);
     const key =
-      operation.operation === "basic.publish"
-        ? operation.routingKey
-        : String(work?.arguments["x-dead-letter-routing-key"]);
+      operation.operation === "basic.publish" ? operation.routingKey : String(settings["x-dead-letter-routing-key"]);
     const reason = stays ? "delivery_limit" : "rejected";
     const headers = { "x-last-death-reason": reason, "x-last-death-exchange": cameThrough };
     const [target] = route(index, exchange, { routingKeys: [key], headers }) ?? [];

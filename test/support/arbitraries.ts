@@ -81,6 +81,24 @@ const queueArguments = fc.oneof(
   { weight: 1, arbitrary: fc.record({ ...harmless, ...others }, { requiredKeys: [] }) },
 );
 
+const queueSettings = fc.oneof(
+  { weight: 10, arbitrary: fc.constant(undefined) },
+  { weight: 1, arbitrary: fc.constant("arguments") },
+  { weight: 2, arbitrary: fc.constant("policy") },
+);
+
+/** Rare, because a target with a shared dead queue refuses them. */
+const deadSettings = fc.oneof(
+  { weight: 18, arbitrary: fc.constant(undefined) },
+  { weight: 1, arbitrary: fc.constant("arguments") },
+  { weight: 1, arbitrary: fc.constant("policy") },
+);
+
+function deadLetterOf([park, queueSettings]: readonly [boolean, string | undefined]): object | undefined {
+  if (!park && queueSettings === undefined) return undefined;
+  return { ...(park ? { park } : {}), ...(queueSettings === undefined ? {} : { queueSettings }) };
+}
+
 const headersMatch = fc.record({
   match: fc.constantFrom("all", "any", "all-with-x", "any-with-x"),
   headers: fc.constantFrom<Readonly<Record<string, string | number | boolean>>>(
@@ -121,7 +139,8 @@ export const anySystem: fc.Arbitrary<SystemInput> = fc
             retry,
             crash: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined }),
             queueArguments,
-            park: fc.boolean(),
+            queueSettings,
+            dead: fc.tuple(fc.boolean(), deadSettings),
           }),
         ),
       )
@@ -142,9 +161,10 @@ export const anySystem: fc.Arbitrary<SystemInput> = fc
                     : { [one.from[0]]: one.from[0] === sources[headersAt] ? one.match : one.from[1] },
                 retry: one.retry,
                 crash: one.crash === undefined ? undefined : { deliveries: one.crash },
-                deadLetter: one.park ? { park: true } : undefined,
+                deadLetter: deadLetterOf(one.dead),
                 protocol,
                 queueArguments: one.queueArguments,
+                queueSettings: one.queueSettings,
               }),
             ];
           }),

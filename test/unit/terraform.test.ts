@@ -44,6 +44,26 @@ test.each([rabbitmq, sqs])("another consumer on $broker changes no resource of t
   expect(ofBilling(exported({ accounts: consumer(), billing: consumer() }, target))).toEqual(before);
 });
 
+test("the policy of a queue that exists without arguments comes after its ways out, and before the ways in", () => {
+  const resources = resourcesOf(exported({ billing: consumer({ queueSettings: "policy" }) }, rabbitmq));
+  const needs = new Map(resources.map(({ address, args }) => [address, (args["depends_on"] ?? []) as string[]]));
+  const isBefore = (one: string, other: string): boolean =>
+    (needs.get(other) ?? []).some((each) => each === one || isBefore(one, each));
+  const policyOf = (name: string): string =>
+    resources.find(({ type, args }) => type === "rabbitmq_policy" && args["name"] === name)?.address ??
+    expect.unreachable();
+  const bindings = resources.filter(({ type }) => type === "rabbitmq_binding");
+  const [entries, ways] = [true, false].map((isEntry) =>
+    bindings.filter(({ args }) => String(args["source"]).includes("shop_orders") === isEntry),
+  );
+  expect(entries).toHaveLength(1);
+  expect(ways?.length).toBeGreaterThan(5);
+  const own = policyOf("shop.billing");
+  for (const { address } of ways ?? []) expect([address, isBefore(address, own)]).toEqual([address, true]);
+  expect(isBefore(policyOf("shop.billing.failed"), own)).toBe(true);
+  for (const { address } of entries ?? []) expect(isBefore(own, address)).toBe(true);
+});
+
 /** The arguments of cyrilgdn/rabbitmq, by the schemas in its source. No test here runs that provider. */
 const documented: Readonly<Record<string, readonly [required: readonly string[], optional: readonly string[]]>> = {
   rabbitmq_queue: [["name", "settings"], ["vhost"]],

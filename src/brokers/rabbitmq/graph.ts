@@ -9,7 +9,7 @@ import { headerTexts } from "../../plan/plan.ts";
 import { operationsAfter, waysOf } from "../../contract/interpret.ts";
 import { type RoutingIndex, route, routingIndex } from "./prove/routing.ts";
 import { alternatesByPolicy, brokerTopologyOf } from "./prove/semantics.ts";
-import type { QueueResource, Topology } from "./compile/topology.ts";
+import { type QueueResource, type Topology, deadLetteringOf } from "./compile/topology.ts";
 
 /**
  * Draws a topology as the places where messages are. It finds every arrow by routing a message like the broker, from
@@ -21,7 +21,7 @@ export function graphOf(compiled: RabbitmqCompiled): Graph {
   const walk: Walk = {
     index: routingIndex(topology, alternatesByPolicy(exchanges, policies)),
     queues: new Map(topology.queues.map((queue) => [queue.name, queue])),
-    ttlMs: new Map(topology.policies.map((policy) => [policy.name, policy.definition["message-ttl"]])),
+    policies: new Map(topology.policies.map(({ name, definition }) => [name, definition])),
     edges: new Map(),
   };
   for (const contract of contracts) {
@@ -47,7 +47,7 @@ export function graphOf(compiled: RabbitmqCompiled): Graph {
 interface Walk {
   readonly index: RoutingIndex;
   readonly queues: ReadonlyMap<string, QueueResource>;
-  readonly ttlMs: ReadonlyMap<string, string | number | undefined>;
+  readonly policies: ReadonlyMap<string, Topology["policies"][number]["definition"]>;
   readonly edges: Map<string, Omit<GraphEdge, "label"> & { readonly labels: string[] }>;
 }
 
@@ -73,8 +73,12 @@ function instanceNodes(contracts: readonly Contract[]): GraphNode[] {
     });
 }
 
+function ttlMsOf({ policies }: Walk, queue: string): string | number | undefined {
+  return policies.get(queue)?.["message-ttl"];
+}
+
 function queueNode(walk: Walk, queue: QueueResource): GraphNode {
-  const ttlMs = walk.ttlMs.get(queue.name);
+  const ttlMs = ttlMsOf(walk, queue.name);
   const kind = queue.role === "work" ? "work" : queue.role === "tier" || queue.role === "wait" ? "tier" : "dead";
   return {
     id: queue.name,
@@ -89,9 +93,9 @@ function queueNode(walk: Walk, queue: QueueResource): GraphNode {
 
 /** Wait queues that a picture need not tell apart. */
 function waitsNode(walk: Walk, alike: readonly GraphNode[]): GraphNode {
-  const byLength = alike.toSorted((a, b) => Number(walk.ttlMs.get(a.id)) - Number(walk.ttlMs.get(b.id)));
+  const byLength = alike.toSorted((a, b) => Number(ttlMsOf(walk, a.id)) - Number(ttlMsOf(walk, b.id)));
   const [shortest, longest] = [byLength[0] as GraphNode, byLength.at(-1) as GraphNode];
-  const [fromMs, toMs] = [Number(walk.ttlMs.get(shortest.id)), Number(walk.ttlMs.get(longest.id))];
+  const [fromMs, toMs] = [Number(ttlMsOf(walk, shortest.id)), Number(ttlMsOf(walk, longest.id))];
   return {
     ...(alike[0] as GraphNode),
     label: `${shortest.label} … ${longest.label}`,
@@ -234,13 +238,12 @@ function whereTo(walk: Walk, workQueue: string, message: Routed, operation: Oper
 }
 
 function deadLetter(walk: Walk, queue: string, message: Routed, reason: string): readonly string[] {
-  const deadLetterExchange = walk.queues.get(queue)?.arguments["x-dead-letter-exchange"];
-  if (deadLetterExchange === undefined) return [];
-  const newKey = walk.queues.get(queue)?.arguments["x-dead-letter-routing-key"];
+  const { exchange, key } = deadLetteringOf(walk.queues.get(queue)?.arguments ?? {}, walk.policies.get(queue));
+  if (exchange === null) return [];
   const headers = { "x-last-death-reason": reason, "x-last-death-exchange": message.exchange };
   return (
-    route(walk.index, String(deadLetterExchange), {
-      routingKeys: [newKey === undefined ? message.routingKey : String(newKey)],
+    route(walk.index, exchange, {
+      routingKeys: [key ?? message.routingKey],
       headers,
     }) ?? []
   );

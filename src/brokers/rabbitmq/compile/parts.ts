@@ -1,6 +1,6 @@
 import type { DeployedPart } from "../../deployed-part.ts";
 import type { RabbitmqCompiled } from "./compile.ts";
-import type { BindingResource } from "./topology.ts";
+import type { BindingResource, Topology } from "./topology.ts";
 import type { AttemptNumber } from "./contract.ts";
 
 /**
@@ -10,10 +10,11 @@ import type { AttemptNumber } from "./contract.ts";
  */
 export function deployedPartsOf({ topology, contracts }: RabbitmqCompiled): readonly DeployedPart[] {
   const counted = new Map(contracts.map(({ workQueue, attemptNumber }) => [workQueue, countOf(attemptNumber)]));
-  const delays = new Map(topology.policies.map(({ name, definition }) => [name, definition["message-ttl"]]));
+  const policies = new Map(topology.policies.map(({ name, definition }) => [name, definition]));
   return [
     ...topology.queues.map(({ name, role, consumer, durable, autoDelete, arguments: given }): DeployedPart => {
-      const waitsMs = delays.get(name);
+      const policy = policies.get(name);
+      const waitsMs = policy?.["message-ttl"];
       return {
         kind: "queue",
         name,
@@ -25,6 +26,7 @@ export function deployedPartsOf({ topology, contracts }: RabbitmqCompiled): read
           durable,
           autoDelete,
           ...given,
+          ...structureIn(policy),
           ...(role === "work" ? { "attempts counted in": counted.get(name) ?? "" } : {}),
         },
       };
@@ -37,6 +39,11 @@ export function deployedPartsOf({ topology, contracts }: RabbitmqCompiled): read
       },
     ),
   ];
+}
+
+/** The structure in a queue's policy. Like the arguments of other queues it changes only with a new queue. */
+function structureIn(policy: Topology["policies"][number]["definition"] = {}): DeployedPart["fixed"] {
+  return Object.fromEntries(Object.entries(policy).filter(([key]) => key.startsWith("dead-letter-")));
 }
 
 /**

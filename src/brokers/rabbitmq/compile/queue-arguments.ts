@@ -41,7 +41,22 @@ export function lengthObjection(plan: ConsumerPlan, { attempts }: RetryPlan): Ob
   ];
 }
 
+/** The settings of a shared dead queue are those of no consumer. */
+function diagnoseSettings(plan: ConsumerPlan, { deadQueue }: RabbitmqTarget): Diagnostic[] {
+  if (plan.deadQueueSettings === undefined || deadQueue !== "shared") return [];
+  return diagnosed("RD240", {
+    path: ["consumers", plan.consumer, "deadLetter", "queueSettings"],
+    message: "this is for the dead queue of one consumer, and the target makes all consumers share one",
+    value: plan.deadQueueSettings,
+    help: "leave it out, or leave deadQueue out of the target",
+  });
+}
+
 export function diagnoseArguments(plan: ConsumerPlan, target: RabbitmqTarget): Diagnostic[] {
+  return [...diagnoseSettings(plan, target), ...diagnoseTimeout(plan, target)];
+}
+
+function diagnoseTimeout(plan: ConsumerPlan, target: RabbitmqTarget): Diagnostic[] {
   const timeout = plan.queueArguments?.consumerTimeout;
   if (timeout === undefined) return [];
   const path = ["consumers", plan.consumer, "queueArguments", "consumerTimeout"];

@@ -1,5 +1,6 @@
 import { type TargetCapabilities, rabbitmqLimits } from "./capabilities.ts";
 import { exactPattern } from "./names.ts";
+import type { QueueSettings } from "../../../declare/queue-arguments.ts";
 import type {
   BindingResource,
   ExchangeResource,
@@ -14,10 +15,10 @@ import type {
  * Only the policy with the highest priority applies to a queue. An administrator's catch-all policy usually has
  * priority 0 to 100. Ours is higher, so that it never replaces ours.
  */
-const policyPriority = 1_000;
+export const policyPriority = 1_000;
 
-/** The arguments of every quorum queue. A full queue refuses new messages and never drops waiting ones. */
-const quorum = { "x-queue-type": "quorum", "x-overflow": "reject-publish" } as const;
+/** A full queue refuses new messages and never drops waiting ones. */
+const overflow = "reject-publish";
 
 const noArguments = Object.freeze({});
 
@@ -30,6 +31,8 @@ export interface QueueDraft {
   readonly deadLetterRoutingKey?: string;
   /** The arguments that the declaration adds. */
   readonly ownArguments?: QueueResource["arguments"];
+  /** The place of its structure. `policy` is for a queue that exists without these arguments. */
+  readonly settings?: QueueSettings | undefined;
   /** The values that the queue's policy tunes. */
   readonly tuning: Readonly<Record<string, string | number>>;
 }
@@ -40,11 +43,25 @@ export interface QueueDraft {
  * Structure is in arguments, because no policy can change them. Tuning is in the policy, because changing it never
  * recreates a queue. A queue with nothing to tune gets a policy too. It keeps out an administrator's catch-all policy,
  * say one with a `message-ttl`, from messages that must stay.
+ *
+ * A queue that exists without these arguments can never get them. Then its structure is in the policy as well.
  */
 export function addQueue(draft: TopologyDraft, capabilities: TargetCapabilities, queue: QueueDraft): void {
   // Otherwise the broker would delete waiting messages that an operator looks at and puts back twenty-one times.
   const isKeeping = queue.role !== "work";
   const { limitIsArgument, unlimitedDeliveryLimit: unlimited } = capabilities;
+  const { deadLetterExchange: exchange, deadLetterRoutingKey: key, settings = "arguments" } = queue;
+  const structure = {
+    overflow,
+    ...(exchange === null
+      ? {}
+      : {
+          "dead-letter-exchange": exchange,
+          ...(key === undefined ? {} : { "dead-letter-routing-key": key }),
+          "dead-letter-strategy": "at-least-once",
+        }),
+  };
+  const isInPolicy = settings === "policy";
   const resource: QueueResource = {
     name: queue.name,
     role: queue.role,
@@ -52,18 +69,10 @@ export function addQueue(draft: TopologyDraft, capabilities: TargetCapabilities,
     durable: true,
     autoDelete: false,
     arguments: {
-      ...quorum,
-      ...(queue.deadLetterExchange === null
-        ? {}
-        : {
-            "x-dead-letter-exchange": queue.deadLetterExchange,
-            ...(queue.deadLetterRoutingKey === undefined
-              ? {}
-              : { "x-dead-letter-routing-key": queue.deadLetterRoutingKey }),
-            "x-dead-letter-strategy": "at-least-once",
-          }),
+      "x-queue-type": "quorum",
+      ...(isInPolicy ? {} : asArguments(structure)),
       ...queue.ownArguments,
-      ...(isKeeping && limitIsArgument && unlimited !== null ? { "x-delivery-limit": unlimited } : {}),
+      ...(isKeeping && limitIsArgument && unlimited !== null && !isInPolicy ? { "x-delivery-limit": unlimited } : {}),
     },
   };
   const policy: PolicyResource = {
@@ -72,13 +81,19 @@ export function addQueue(draft: TopologyDraft, capabilities: TargetCapabilities,
     applyTo: capabilities.policyScope,
     priority: policyPriority,
     definition: {
-      overflow: "reject-publish",
-      ...(isKeeping && !limitIsArgument ? { "delivery-limit": rabbitmqLimits.unreachedDeliveryLimit } : {}),
+      ...(isInPolicy ? structure : { overflow }),
+      ...(isKeeping && (!limitIsArgument || isInPolicy)
+        ? { "delivery-limit": rabbitmqLimits.unreachedDeliveryLimit }
+        : {}),
       ...queue.tuning,
     },
   };
   draft.policies.push(policy);
   draft.queues.push(resource);
+}
+
+function asArguments(structure: Readonly<Record<string, string>>): QueueResource["arguments"] {
+  return Object.fromEntries(Object.entries(structure).map(([key, value]) => [`x-${key}`, value]));
 }
 
 /** Adds a shared queue, and an exchange of the same name that leads to it alone. */

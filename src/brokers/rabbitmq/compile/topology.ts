@@ -122,4 +122,24 @@ export function asInForce<Whole extends Pick<Topology, "policies" | "assumed">>(
   return { ...own, ...(assumed === undefined ? {} : { policies: assumed.inForce }) } as Whole;
 }
 
+/**
+ * The exchange that a queue dead-letters to, and the key that it gives. Its arguments go before its policy. Source:
+ * `rabbit_quorum_queue:dlh/5`.
+ */
+export function deadLetteringOf(
+  given: Readonly<Record<string, unknown>>,
+  policy: Readonly<Record<string, unknown>> | undefined,
+): { readonly exchange: string | null; readonly key: string | null } {
+  const [exchange, key] = ["dead-letter-exchange", "dead-letter-routing-key"].map((name) => {
+    const value = given[`x-${name}`] ?? policy?.[name];
+    return typeof value === "string" ? value : null;
+  });
+  return { exchange: exchange ?? null, key: key ?? null };
+}
+
+/** True for the policy of a queue that has its dead-letter exchange there, and not in its arguments. */
+export function isStructure({ definition }: PolicyResource): boolean {
+  return definition["dead-letter-exchange"] !== undefined;
+}
+
 export type TopologyDraft = Draft<Topology, "exchanges" | "policies" | "queues" | "bindings">;

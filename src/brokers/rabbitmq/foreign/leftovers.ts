@@ -1,6 +1,7 @@
 import type { Leftover } from "../../broker.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
 import { bindingKey, namesIn, policyKey } from "../compile/differences.ts";
+import { deadLetteringOf } from "../compile/topology.ts";
 import type { Deployment } from "./deployment.ts";
 import { type OwnResources, ownResources } from "./own-resources.ts";
 import type { BrokerBinding, BrokerTopology } from "../prove/semantics.ts";
@@ -113,9 +114,13 @@ export function unbind(
 }
 
 /** The longest wait of a message, by the queue's own policy. Null if that sets none. */
-function waitIn({ policies }: BrokerTopology, queue: string): number | null {
-  const waitMs = policies.find(({ kind, name }) => kind === "user" && name === queue)?.definition["message-ttl"];
+function waitIn(found: BrokerTopology, queue: string): number | null {
+  const waitMs = ownPolicyOf(found, queue)?.["message-ttl"];
   return typeof waitMs === "number" ? waitMs : null;
+}
+
+function ownPolicyOf({ policies }: BrokerTopology, queue: string) {
+  return policies.find(({ kind, name }) => kind === "user" && name === queue)?.definition;
 }
 
 /**
@@ -127,6 +132,6 @@ const stages = ["waiting", "work", "dead"] as const;
 function stageOf(found: BrokerTopology, queue: string): (typeof stages)[number] {
   if (waitIn(found, queue) !== null) return "waiting";
   // A dead queue may have any name. Messages leave it by no dead-letter exchange.
-  const given = found.queues.find(({ name }) => name === queue)?.arguments;
-  return given?.["x-dead-letter-exchange"] === undefined ? "dead" : "work";
+  const { arguments: given = {} } = found.queues.find(({ name }) => name === queue) ?? {};
+  return deadLetteringOf(given, ownPolicyOf(found, queue)).exchange === null ? "dead" : "work";
 }

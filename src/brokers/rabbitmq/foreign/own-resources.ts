@@ -1,6 +1,7 @@
 import type { RabbitmqCompiled } from "../compile/compile.ts";
 import { deadExchange, failedExchange, parkedQueue, prefixOf, schedulePrefix } from "../compile/names.ts";
 import { deployedPartsOf } from "../compile/parts.ts";
+import { deadLetteringOf } from "../compile/topology.ts";
 import type { BrokerQueue, BrokerTopology } from "../prove/semantics.ts";
 
 /** Tells the resources of a system from those of others, by their names. */
@@ -36,9 +37,10 @@ export function ownResources(
 /** Null if the queue does not look like one of Redeliver's. */
 function isOwnQueue(found: BrokerTopology, queue: BrokerQueue, prefixes: readonly string[]): boolean | null {
   const { name, arguments: given } = queue;
-  const [exchange, key] = [given["x-dead-letter-exchange"], given["x-dead-letter-routing-key"]];
+  const policy = found.policies.find((each) => each.kind === "user" && each.name === name)?.definition;
+  const { exchange, key } = deadLetteringOf(given, policy);
   const isDead = (each: string): boolean => prefixes.some((prefix) => deadExchange(prefix) === each);
-  if (typeof exchange === "string") {
+  if (exchange !== null) {
     // Only a work queue dead-letters with its own name as the key.
     if (key !== name) return null;
     if (exchange === failedExchange(name)) return isOwnFailed(found, exchange, prefixes);
@@ -47,7 +49,7 @@ function isOwnQueue(found: BrokerTopology, queue: BrokerQueue, prefixes: readonl
   const parking = found.queues.find((each) => parkedQueue(each.name) === name);
   if (parking !== undefined) return isOwnQueue(found, parking, prefixes);
   // Another team may copy dead letters into a queue of its own. That has no policy of its own name.
-  if (given["x-overflow"] !== "reject-publish" || !found.policies.some((policy) => policy.name === name)) return null;
+  if (policy?.["overflow"] !== "reject-publish") return null;
   const from = found.bindings
     .filter(({ destination, destinationKind }) => destinationKind === "queue" && destination === name)
     .map(({ source }) => source)

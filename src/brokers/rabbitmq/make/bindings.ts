@@ -2,8 +2,16 @@ import type * as pulumi from "@pulumi/pulumi";
 import * as rabbitmq from "@pulumi/rabbitmq";
 
 import { bindingIdentity } from "../compile/parts.ts";
-import type { BindingResource, PolicyResource, QueueResource, Topology } from "../compile/topology.ts";
+import {
+  type BindingResource,
+  type PolicyResource,
+  type QueueResource,
+  type Topology,
+  deadLetteringOf,
+  isStructure,
+} from "../compile/topology.ts";
 import { assumed } from "./assumed.ts";
+import { isLasting } from "./lasting.ts";
 import { find, goesUnlessWith, kept } from "../../../deploy/resource-options.ts";
 import { type Made, type PolicyOrder, type RabbitmqPlacement, addPolicy, argumentInputs } from "./resources.ts";
 
@@ -15,15 +23,11 @@ export function addBindings(made: Made, placement: RabbitmqPlacement, order: Pol
   const exchanges = new Map(topology.exchanges.map((exchange) => [exchange.name, exchange]));
   const queues = new Map(topology.queues.map((queue) => [queue.name, queue]));
   const bySource = Map.groupBy(topology.bindings, ({ source }) => source);
-  const waysOn = new Map(
-    topology.policies.map((policy) => [policy.name, policy.applyTo === "exchanges" ? policy : null]),
-  );
+  const policies = new Map(topology.policies.map((policy) => [policy.name, policy]));
+  const deadExchangeOf = ({ name, arguments: given }: QueueResource): string | null =>
+    deadLetteringOf(given, policies.get(name)?.definition).exchange;
   const seen = new Map<string, readonly pulumi.Resource[]>();
-  /** The key of a way into a shared dead queue is the name of a consumer's work queue. */
-  const ownerOf = ({ destination, routingKey }: BindingResource): string | null =>
-    find(queues, destination).consumer ?? queues.get(routingKey)?.consumer ?? null;
-  const isShared = (binding: BindingResource): boolean =>
-    binding.destinationKind === "exchange" || ownerOf(binding) === null;
+  const isShared = (each: BindingResource) => each.destinationKind === "exchange" || ownerOf(queues, each) === null;
 
   const add = (binding: BindingResource, more: readonly pulumi.Resource[] = []): rabbitmq.Binding => {
     const { source, destination, destinationKind } = binding;
@@ -37,19 +41,20 @@ export function addBindings(made: Made, placement: RabbitmqPlacement, order: Pol
       dependsOn: [...(from.owner === "other" ? [] : [find(made.exchanges, source)]), ...behind, ...more],
     });
   };
-  const behindQueue = ({ name, arguments: given }: QueueResource): readonly pulumi.Resource[] => {
-    const exchange = given["x-dead-letter-exchange"];
+  const behindQueue = (queue: QueueResource): readonly pulumi.Resource[] => {
+    const exchange = deadExchangeOf(queue);
     return [
-      find(made.queues, name),
-      find(made.policies, name),
-      ...(exchange === undefined ? [] : behindExchange(String(exchange))),
+      find(made.queues, queue.name),
+      ...[made.policies.get(queue.name)].flatMap((policy) => policy ?? []),
+      ...(exchange === null ? [] : behindExchange(exchange)),
     ];
   };
   const behindExchange = (name: string): readonly pulumi.Resource[] => {
     const known = seen.get(name);
     if (known !== undefined) return known;
     const exchange = find(made.exchanges, name);
-    const policy = waysOn.get(name) ?? null;
+    const named = policies.get(name);
+    const policy = named?.applyTo === "exchanges" ? named : null;
     const alternate = find(exchanges, name).arguments["alternate-exchange"] ?? policy?.definition["alternate-exchange"];
     const onward = alternate === undefined ? [] : behindExchange(String(alternate));
     const bindings = (bySource.get(name) ?? []).filter(isShared).map((binding) => add(binding));
@@ -72,16 +77,45 @@ export function addBindings(made: Made, placement: RabbitmqPlacement, order: Pol
     behindExchange(name);
     for (const binding of bySource.get(name) ?? []) {
       if (isShared(binding)) continue;
-      const consumer = ownerOf(binding);
+      const consumer = ownerOf(queues, binding);
       own.set(consumer, [...(own.get(consumer) ?? []), add(binding)]);
     }
   }
+  addStructures(made, placement, order, topology, (queue) => [
+    ...behindExchange(deadExchangeOf(queue) ?? ""),
+    ...(own.get(queue.consumer) ?? []),
+  ]);
   for (const binding of topology.bindings) {
     if (find(exchanges, binding.source).role !== "source") continue;
-    const { consumer, arguments: given } = find(queues, binding.destination);
+    const queue = find(queues, binding.destination);
     // A consumer whose work queue does not lead to waiting publishes its copies there itself.
-    const publishes = exchanges.get(String(given["x-dead-letter-exchange"]))?.role === "dead";
-    add(binding, [...(own.get(consumer) ?? []), ...(publishes ? waits : [])]);
+    const publishes = exchanges.get(deadExchangeOf(queue) ?? "")?.role === "dead";
+    add(binding, [...(own.get(queue.consumer) ?? []), ...(publishes ? waits : [])]);
+  }
+}
+
+/** The key of a way into a shared dead queue is the name of a consumer's work queue. */
+function ownerOf(
+  queues: ReadonlyMap<string, QueueResource>,
+  { destination, routingKey }: BindingResource,
+): string | null {
+  return find(queues, destination).consumer ?? queues.get(routingKey)?.consumer ?? null;
+}
+
+/** Adds the policies with structure after the ways out of their queues. Until then a queue that exists works as before. */
+function addStructures(
+  made: Made,
+  placement: RabbitmqPlacement,
+  order: PolicyOrder,
+  { queues, policies }: Topology,
+  waysOf: (queue: QueueResource) => readonly pulumi.Resource[],
+): void {
+  const byName = new Map(queues.map((queue) => [queue.name, queue]));
+  for (const policy of policies.filter(isStructure)) {
+    const queue = find(byName, policy.name);
+    const dependsOn = order.beforePolicy(queue.name, [find(made.queues, queue.name), ...waysOf(queue)]);
+    const options = { ...kept(placement.parent, isLasting(queue.role)), dependsOn };
+    made.policies.set(queue.name, addPolicy(placement, policy, options));
   }
 }
 

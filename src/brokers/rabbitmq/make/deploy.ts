@@ -1,6 +1,6 @@
 import * as rabbitmq from "@pulumi/rabbitmq";
 
-import type { ExchangeResource, QueueResource, Topology } from "../compile/topology.ts";
+import { type ExchangeResource, type QueueResource, type Topology, isStructure } from "../compile/topology.ts";
 import { find, kept } from "../../../deploy/resource-options.ts";
 import { addBindings } from "./bindings.ts";
 import { isLasting } from "./lasting.ts";
@@ -20,7 +20,8 @@ import {
  * bindings. A binding waits for all that a message needs behind it. So no message enters a queue that it could not
  * leave. If a queue cannot be created, because one with other arguments exists, its policy stays as it is. The running
  * consumer then keeps working. Only a policy for a name that the broker does not have yet comes before its queue or
- * exchange.
+ * exchange. The policy of a queue that exists without Redeliver's arguments comes after its ways out, because that policy
+ * opens them.
  *
  * **Deletion.** A resource that a message may still need stays on the broker when it leaves the program. Pulumi looks
  * only at the state for this, so it holds for `destroy` and without a preview, too. Only the binding for a routing key
@@ -44,7 +45,7 @@ export function deployRabbitmq(topology: Topology, placement: RabbitmqPlacement)
   for (const queue of topology.queues) addQueue(made, placement, order, queue);
   const roles = new Map(topology.queues.map(({ name, role }) => [name, role]));
   for (const policy of topology.policies) {
-    if (policy.applyTo === "exchanges") continue;
+    if (policy.applyTo === "exchanges" || isStructure(policy)) continue;
     const options = {
       ...kept(placement.parent, isLasting(roles.get(policy.name))),
       dependsOn: order.beforePolicy(policy.name, [find(made.queues, policy.name)]),

@@ -1,6 +1,12 @@
 import { type TerraformAddress, type TerraformResource, referTo, terraformOf } from "../../../deploy/terraform.ts";
 import { bindingIdentity } from "../compile/parts.ts";
-import type { BindingResource, ExchangeResource, PolicyResource, Topology } from "../compile/topology.ts";
+import {
+  type BindingResource,
+  type ExchangeResource,
+  type PolicyResource,
+  type Topology,
+  isStructure,
+} from "../compile/topology.ts";
 import { isLasting } from "./lasting.ts";
 import { areTexts } from "./texts.ts";
 
@@ -23,9 +29,12 @@ export function exportTerraform({ queues, exchanges, bindings, policies }: Topol
   const sources = new Set(exchanges.filter(({ role }) => role === "source").map(({ name }) => name));
   const own = exchanges.filter(({ owner }) => owner !== "other");
   const owned = new Set(own.map(({ name }) => name));
-  const [ready, out, enter] = ["queues_are_ready", "ways_out_are_ready", "messages_may_enter"] as const;
+  const [ready, out, enter, set] = ["queues_are_ready", "ways_out_are_ready", "messages_may_enter", "queues_are_set"];
   const bound = (binding: BindingResource, after: string): TerraformResource =>
     bindingOf(binding, vhost, owned.has(binding.source), done(after));
+  const ofQueues = (all: readonly PolicyResource[], after: readonly TerraformAddress[]): readonly TerraformResource[] =>
+    all.map((policy) => policyOf(policy, vhost, [queueOf(policy.name), ...after], isLasting(roles.get(policy.name))));
+  const structures = policies.filter(isStructure);
   return terraformOf(provider, [
     ...queues.map(({ name, durable, autoDelete, role, arguments: given }): TerraformResource => {
       const settings = { durable, auto_delete: autoDelete, ...argumentsOf(given) };
@@ -33,9 +42,10 @@ export function exportTerraform({ queues, exchanges, bindings, policies }: Topol
     }),
     ...step(
       ready,
-      policies
-        .filter(({ applyTo }) => applyTo !== "exchanges")
-        .map((policy) => policyOf(policy, vhost, [queueOf(policy.name)], isLasting(roles.get(policy.name)))),
+      ofQueues(
+        policies.filter((each) => each.applyTo !== "exchanges" && !isStructure(each)),
+        [],
+      ),
       queues.map(({ name }) => queueOf(name)),
     ),
     ...own.map((exchange) => exchangeResource(exchange, vhost)),
@@ -51,7 +61,11 @@ export function exportTerraform({ queues, exchanges, bindings, policies }: Topol
         .map((policy) => policyOf(policy, vhost, [exchangeOf(policy.name), done(out)], true)),
       [done(out)],
     ),
-    ...bindings.filter(({ source }) => sources.has(source)).map((binding) => bound(binding, enter)),
+    // The policy of a queue that exists without arguments opens its ways out.
+    ...(structures.length === 0 ? [] : step(set, ofQueues(structures, [done(enter)]), [done(enter)])),
+    ...bindings
+      .filter(({ source }) => sources.has(source))
+      .map((binding) => bound(binding, structures.length === 0 ? enter : set)),
   ]);
 }
 

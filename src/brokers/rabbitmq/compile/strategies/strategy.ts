@@ -55,6 +55,7 @@ export function addDeadQueue(draft: TopologyDraft, input: StrategyInput, shared:
       role: "dead",
       consumer: isShared ? null : plan.consumer,
       deadLetterExchange: null,
+      settings: plan.deadQueueSettings,
       tuning: {},
     });
   }
@@ -120,6 +121,7 @@ export function addWorkQueue(
     deadLetterExchange: options.deadLetterExchange,
     deadLetterRoutingKey: input.names.workQueue,
     ownArguments: argumentsOf(input.plan),
+    settings: input.plan.queueSettings,
     tuning: {
       "delivery-limit": options.deliveryLimit,
       ...options.tuning,

@@ -24,9 +24,7 @@ export const losingTypes: Readonly<Record<string, LosingType>> = Object.freeze({
     loss: "its bindings go with it, and until they exist again RabbitMQ drops messages dead-lettered to it and refuses published ones",
     identity: ["name", "vhost"],
     strands: ({ name, vhost }, staying) => {
-      const queue = staying.find(
-        (each) => isQueueIn(each, vhost) && argumentOf(each.properties, "x-dead-letter-exchange") === name,
-      );
+      const queue = staying.find((each) => isQueueIn(each, vhost) && deadExchangeOf(each, staying) === name);
       return queue === undefined
         ? null
         : `${nameOf(queue)} stays on the broker, and messages that die in it then have no destination`;
@@ -46,9 +44,7 @@ export const losingTypes: Readonly<Record<string, LosingType>> = Object.freeze({
         return `${nameOf(filled)} stays on the broker, and messages published to ${wordOf(source)} no longer reach it`;
       const hasOther = staying.some(({ type, properties }) => type === bindingType && properties["source"] === source);
       if (hasOther) return null;
-      const drained = staying.find(
-        (each) => isQueueIn(each, vhost) && argumentOf(each.properties, "x-dead-letter-exchange") === source,
-      );
+      const drained = staying.find((each) => isQueueIn(each, vhost) && deadExchangeOf(each, staying) === source);
       return drained === undefined
         ? null
         : `${nameOf(drained)} stays on the broker, and messages that die in it no longer reach ${wordOf(destination)}`;
@@ -61,11 +57,13 @@ export const losingTypes: Readonly<Record<string, LosingType>> = Object.freeze({
     strands: ({ policy, vhost }, staying) => {
       const pattern = isEntry(policy) ? policy["pattern"] : undefined;
       const queue = staying.find((each) => isQueueIn(each, vhost) && exactPattern(nameOf(each)) === pattern);
+      if (queue === undefined) return null;
+      const { definition } = isEntry(policy) ? policy : {};
+      if (isEntry(definition) && definition["dead-letter-exchange"] !== undefined)
+        return `${nameOf(queue)} stays on the broker without its dead-letter exchange, so RabbitMQ deletes the messages that die in it`;
       const hasOther = staying.some(({ type, isLeft }) => type === policyType && !isLeft);
-      if (queue?.isLeft === false && hasOther) return null;
-      return queue === undefined
-        ? null
-        : `${nameOf(queue)} stays on the broker without its settings, so its messages may wait for ever`;
+      if (!queue.isLeft && hasOther) return null;
+      return `${nameOf(queue)} stays on the broker without its settings, so its messages may wait for ever`;
     },
   },
 });
@@ -88,7 +86,16 @@ function nameOf({ properties }: StayingResource): string {
   return wordOf(properties["name"]);
 }
 
-function argumentOf({ settings }: Entry, name: string): unknown {
+/** By its arguments, or by the policy for it alone. */
+function deadExchangeOf(queue: StayingResource, staying: readonly StayingResource[]): unknown {
+  const { settings } = queue.properties;
   const given = isEntry(settings) ? writtenArguments(settings) : undefined;
-  return isEntry(given) ? given[name] : undefined;
+  const byArgument = isEntry(given) ? given["x-dead-letter-exchange"] : undefined;
+  if (byArgument !== undefined) return byArgument;
+  const policies = staying.flatMap(({ type, properties: { policy } }) =>
+    type === policyType && isEntry(policy) && policy["pattern"] === exactPattern(nameOf(queue))
+      ? [policy["definition"]]
+      : [],
+  );
+  return policies.flatMap((definition) => (isEntry(definition) ? (definition["dead-letter-exchange"] ?? []) : []))[0];
 }
