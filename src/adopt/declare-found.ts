@@ -56,7 +56,11 @@ export function declareFound(found: FoundSystem, name: string, separator: string
   };
   const sources = sourceKeys([...consumers.flatMap((each) => each.sources), ...found.unusedSources], prefix);
   const ownDead = ownDeadQueues(consumers, shared, dead);
-  const written = consumers.map((each) => consumerFrom(each, keyOf(each), sources, ownDead.get(each)));
+  const written = consumers.map((each) => {
+    const isShared = shared.has(each.dead?.value ?? "");
+    const deadLetter = { dead: ownDead.get(each), deadQueueSettings: isShared ? undefined : each.deadQueueSettings };
+    return consumerFrom({ ...each, ...deadLetter }, keyOf(each), sources);
+  });
   const options = targetOptions({ ...found, consumers }, keyOf);
   const foreign = [...sources]
     .filter(([, { source }]) => !source.isOwn && source.isForeign !== true)
@@ -154,13 +158,19 @@ function consumerFrom(
   found: FoundConsumer,
   key: string,
   sources: ReadonlyMap<string, KeyedSource>,
-  dead: FoundConsumer["dead"],
 ): { readonly key: string; readonly declared: object; readonly comments: readonly Comment[] } {
-  const { delaysMs, crashDeliveries, handlerTimeoutMs, retainMs, parked, queueArguments, lengthLimits, order } = found;
+  const { delaysMs, crashDeliveries, handlerTimeoutMs, retainMs, parked, dead, order } = found;
+  const { queueArguments, lengthLimits, queueSettings, deadQueueSettings } = found;
   const path = ["consumers", key];
   const said = (value: { readonly from: string } | undefined, ...rest: readonly string[]): readonly Comment[] =>
     value === undefined ? [] : [{ path: [...path, ...rest], text: value.from }];
   const from = found.sources.map(({ name, keys }) => [sources.get(name)?.key ?? name, keys] as const);
+  const deadLetter = {
+    ...(retainMs === undefined ? {} : { retain: asDuration(retainMs.value) }),
+    ...(parked === undefined ? {} : { park: true }),
+    ...(dead === undefined ? {} : { queue: dead.value }),
+    ...(deadQueueSettings === undefined ? {} : { queueSettings: deadQueueSettings.value }),
+  };
   return {
     key,
     declared: {
@@ -168,18 +178,11 @@ function consumerFrom(
       retry: { attempts: delaysMs.value.length + 1, backoff: backoffOf(delaysMs.value) },
       ...(crashDeliveries === undefined ? {} : { crash: { deliveries: crashDeliveries.value } }),
       ...(handlerTimeoutMs === undefined ? {} : { handlerTimeout: asDuration(handlerTimeoutMs.value) }),
-      ...(retainMs === undefined && parked === undefined && dead === undefined
-        ? {}
-        : {
-            deadLetter: {
-              ...(retainMs === undefined ? {} : { retain: asDuration(retainMs.value) }),
-              ...(parked === undefined ? {} : { park: true }),
-              ...(dead === undefined ? {} : { queue: dead.value }),
-            },
-          }),
+      ...(Object.keys(deadLetter).length === 0 ? {} : { deadLetter }),
       ...(queueArguments === undefined && lengthLimits === undefined
         ? {}
         : { queueArguments: { ...queueArguments?.value, ...lengthLimits?.value } }),
+      ...(queueSettings === undefined ? {} : { queueSettings: queueSettings.value }),
       ...(order === undefined ? {} : { order: order.value }),
     },
     comments: [
@@ -190,6 +193,8 @@ function consumerFrom(
       ...said(retainMs, "deadLetter"),
       ...said(parked, "deadLetter", "park"),
       ...said(dead, "deadLetter", "queue"),
+      ...said(deadQueueSettings, "deadLetter", "queueSettings"),
+      ...said(queueSettings, "queueSettings"),
       ...said(queueArguments ?? lengthLimits, "queueArguments"),
       ...Object.keys(queueArguments === undefined ? {} : (lengthLimits?.value ?? {})).flatMap((key) =>
         said(lengthLimits, "queueArguments", key),

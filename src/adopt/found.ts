@@ -1,3 +1,4 @@
+import type { QueueSettings } from "../declare/queue-arguments.ts";
 import type { Consumer, SourceInput } from "../declare/system.ts";
 
 /** A value, and the resource with the argument or the binding that it was inferred from. */
@@ -50,6 +51,10 @@ export interface FoundConsumer {
   readonly lengthLimits?:
     | (Inferred<NonNullable<Consumer["queueArguments"]>> & { readonly unsaid: readonly Unsaid[] })
     | undefined;
+  /** Set if the work queue can stay, and a policy gets its settings. */
+  readonly queueSettings?: Inferred<QueueSettings> | undefined;
+  /** The same of its dead queue. */
+  readonly deadQueueSettings?: Inferred<QueueSettings> | undefined;
   readonly order?: Inferred<"per-key"> | undefined;
   /** Settings of the target for this consumer alone, by their names there. */
   readonly options?: Readonly<Record<string, unknown>>;
@@ -108,12 +113,14 @@ export interface Move {
   readonly queue: string;
   /** A name for the new queue. If a queue has it, Redeliver made that queue for this move. */
   readonly next: string;
-  /** True if its dead queue cannot stay either. */
-  readonly hasFixedDead: boolean;
+  /** Its dead queue, if that is there and can stay. The new queue gets it, too. */
+  readonly keptDead: string | null;
   /** The letters of its dead queue. Null if there is no dead queue yet. */
   readonly letters: LettersOut | null;
   /** The requests that end the ways into the old queue that the new one has as well. */
   readonly unbind: readonly string[];
+  /** The ways into its dead queue that nothing needs after the move. */
+  readonly oldWays: OldWays;
   /** The other exchanges that lead into the old queue, so that producers may use them. */
   readonly staying: readonly string[];
   /** Those of them by which waiting messages come back. Producers hardly use them, and nothing shows that none does. */
@@ -126,6 +133,36 @@ export interface Move {
   readonly remove: readonly string[];
   /** True if the queue has a single active consumer, so that its messages are handled in their order. */
   readonly isOrdered: boolean;
+}
+
+/** A consumer that keeps its queue, and the remains of its old retries. */
+export interface Stay {
+  readonly consumer: string;
+  readonly queue: string;
+  /** True if the queue has its settings from Redeliver already. */
+  readonly isDeployed: boolean;
+  /** The queues where its messages wait, and no others. */
+  readonly waits: readonly string[];
+  /** The requests that delete these queues. */
+  readonly remove: readonly string[];
+  /** The other ways into its work queue and its dead queue. */
+  readonly oldWays: OldWays;
+}
+
+/** Bindings that no declared message takes, by the exchange that they come from. */
+export interface OldWays {
+  /** Those that only the old code uses. */
+  readonly ends: readonly {
+    readonly source: string;
+    /** Empty if the bindings have none. */
+    readonly keys: readonly string[];
+    /** The old queues with messages that still come this way. */
+    readonly behind: readonly string[];
+    /** The requests that end them. */
+    readonly unbind: readonly string[];
+  }[];
+  /** Those that others may use. */
+  readonly staying: readonly { readonly source: string; readonly because: string }[];
 }
 
 /** The way of the letters of an old dead queue back into their work queue, and the end of the dead queue. */
@@ -150,8 +187,9 @@ export interface Imports {
   readonly left: readonly Unsaid[];
   /** What the deployment writes over: also resources that differ, and those that hold one attribute of another one. */
   readonly present: readonly { readonly type: string; readonly id: string }[];
-  /** The number of resources that are not there, so that a deployment makes them. */
-  readonly missing: number;
+  /** The number of all declared resources. */
+  readonly declared: number;
+  readonly stays: readonly Stay[];
   /** The consumers that need a new queue. The import leaves out their resources: they keep their owner until then. */
   readonly moves: readonly Move[];
 }

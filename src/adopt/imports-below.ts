@@ -1,4 +1,4 @@
-import type { ImportEntry, Imports, Move, Unsaid } from "./found.ts";
+import type { ImportEntry, Imports, Move, Stay, Unsaid } from "./found.ts";
 
 /** A declared resource, and its counterpart on the broker. */
 export interface Importable {
@@ -15,7 +15,7 @@ export interface Importable {
 
 /**
  * The entries that put each resource that is there below its component. A resource with a reason against it is left out,
- * and so are those of a consumer that moves to a new queue.
+ * and so are those of a consumer that moves to a new queue, but for a dead queue that stays.
  *
  * @param component the name of the component in the program
  */
@@ -24,9 +24,14 @@ export function importsBelow(
   component: string,
   all: readonly Importable[],
   moves: readonly Move[] = [],
+  stays: readonly Stay[] = [],
 ): Imports {
   const moved = new Set(moves.map(({ consumer }) => consumer));
-  const staying = all.filter(({ consumer = null }) => consumer === null || !moved.has(consumer));
+  // A dead queue that stays is the new queue's, too.
+  const dead = new Set(moves.flatMap(({ keptDead }) => [`queue ${keptDead}`, `policy ${keptDead}`]));
+  const staying = all.filter(
+    ({ consumer = null, place }) => consumer === null || !moved.has(consumer) || dead.has(place),
+  );
   const taken = staying.flatMap(({ type: own, logicalName, id, reason }, index): readonly ImportEntry[] =>
     id === null || reason !== null
       ? []
@@ -35,8 +40,9 @@ export function importsBelow(
   return {
     entries: [{ type, name: "component", logicalName: component, component: true }, ...taken],
     present: staying.flatMap(({ type: own, id }) => (id === null ? [] : [{ type: own, id }])),
-    missing: all.filter(({ id }) => id === null).length,
+    declared: all.length,
     moves,
+    stays,
     left: all.flatMap(({ id, place, reason }): readonly Unsaid[] =>
       id === null || reason === null ? [] : [{ place, fact: reason }],
     ),

@@ -1,31 +1,47 @@
-import { valueAt } from "../diagnostics/schema-issues.ts";
 import type { DraftDeclaration } from "./declare-found.ts";
 import type { Move } from "./found.ts";
 
-/** True if the new queue has the dead queue of the old one, because the declaration names it and it can stay. */
-export function keepsDeadQueue({ system }: DraftDeclaration, { consumer, hasFixedDead }: Move): boolean {
-  return !hasFixedDead && valueAt(system.consumers[consumer], ["deadLetter", "queue"]) !== undefined;
+/** The parts of a consumer's declaration that change with its new queue. */
+function changedBy({ system }: DraftDeclaration, { consumer, keptDead }: Move) {
+  const { deadLetter = {}, queueSettings, ...others } = Object(system.consumers[consumer]) as Declared;
+  const gone = keptDead === null ? ["queue", "queueSettings"].filter((key) => Object.hasOwn(deadLetter, key)) : [];
+  const kept = Object.entries(deadLetter).filter(([key]) => !gone.includes(key));
+  // A template gives the dead queue of the new queue another name.
+  const isNamed = keptDead !== null && deadLetter["queue"] !== keptDead;
+  const dead = { ...(isNamed ? { queue: keptDead } : {}), ...Object.fromEntries(kept) };
+  return { others, dead, gone, isNamed, hasSettings: queueSettings !== undefined };
 }
 
-/** The part of `deadLetter` that a consumer gives up for its new queue: the name of a queue that cannot stay. */
-export function leftDeadLetter(
-  { system }: DraftDeclaration,
-  { consumer, hasFixedDead }: Move,
-): "deadLetter" | "queue" | null {
-  const declared = Object.keys(Object(valueAt(system.consumers[consumer], ["deadLetter"])));
-  if (!hasFixedDead || !declared.includes("queue")) return null;
-  return declared.length === 1 ? "deadLetter" : "queue";
+interface Declared {
+  readonly deadLetter?: Readonly<Record<string, unknown>>;
+  readonly queueSettings?: unknown;
+}
+
+/** The edit of the declaration that gives a consumer its new queue, for a person. */
+export function editFor(draft: DraftDeclaration, move: Move): string {
+  const { dead, gone, isNamed, hasSettings } = changedBy(draft, move);
+  const edits = [
+    `write "queue: ${move.next}" for ${move.consumer} into the declaration`,
+    ...(isNamed ? [`write "queue: ${move.keptDead}" into its deadLetter`] : []),
+    ...(hasSettings ? ["take its queueSettings away"] : []),
+    ...(gone.length === 0
+      ? []
+      : [
+          Object.keys(dead).length === 0
+            ? "take its deadLetter away"
+            : `take ${gone.join(" and ")} out of its deadLetter`,
+        ]),
+    "and deploy",
+  ];
+  return edits.join(", ");
 }
 
 /** The declaration with the new queues, as the printed steps ask for it. */
 export function movedDraft(draft: DraftDeclaration, moves: readonly Move[]): DraftDeclaration {
   const consumers = moves.map((move) => {
-    const { deadLetter, ...declared } = Object(draft.system.consumers[move.consumer]) as Record<string, unknown>;
-    const { queue: _, ...kept } = Object(deadLetter) as Record<string, unknown>;
-    const left = leftDeadLetter(draft, move);
-    const dead =
-      left === "deadLetter" || deadLetter === undefined ? {} : { deadLetter: left === null ? deadLetter : kept };
-    return [move.consumer, { queue: move.next, ...declared, ...dead }] as const;
+    const { others, dead } = changedBy(draft, move);
+    const deadLetter = Object.keys(dead).length === 0 ? {} : { deadLetter: dead };
+    return [move.consumer, { queue: move.next, ...others, ...deadLetter }] as const;
   });
   const system = { ...draft.system, consumers: { ...draft.system.consumers, ...Object.fromEntries(consumers) } };
   const comments = moves.map(({ consumer, queue }) => ({

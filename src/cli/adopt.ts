@@ -179,6 +179,7 @@ async function write(
         return { ...each, effect, reason, consumers, trace };
       }),
       moves: imports.moves,
+      stays: imports.stays,
       forget: forget ?? [],
       differences,
       diagnostics,

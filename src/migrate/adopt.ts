@@ -1,5 +1,5 @@
 import { docsPage } from "../diagnostics/docs-site.ts";
-import { keepsDeadQueue, movedDraft } from "../adopt/moved-draft.ts";
+import { movedDraft } from "../adopt/moved-draft.ts";
 import { declareFound, unsaidOptions, type DraftDeclaration } from "../adopt/declare-found.ts";
 import type { FoundConsumer, FoundSystem, Imports, Unsaid } from "../adopt/found.ts";
 import { brokerOf, checkTarget, type Target } from "../brokers/index.ts";
@@ -114,7 +114,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
   const differences = drift === null ? null : judgeDrift(drift.value);
   const imports = adopter.importsOf(deployment, proved.compiled, draft.system.name, url);
   const moved = imports.moves.length === 0 ? null : proveDraft(movedDraft(draft, imports.moves), used);
-  const { missing: added } =
+  const { declared } =
     moved?.ok === true ? adopter.importsOf(deployment, moved.value.compiled, draft.system.name, url) : imports;
   const written =
     isMoving && moved?.ok === true
@@ -126,8 +126,9 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
       isMoved: written.draft !== draft,
       refused,
       unsaid: [...refused, ...draft.unsaid, ...unsaidOptions(draft.options)],
-      judged: differences?.filter((each) => isOpen(each, imports, draft, adopter.fixed)) ?? null,
-      added,
+      judged: differences?.filter((each) => isOpen(each, imports, adopter.fixed)) ?? null,
+      // The first entry is the component.
+      added: declared - (imports.entries.length - 1),
       findings,
       effect: adopter.effect,
       fixed: new Map(
@@ -147,19 +148,18 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
 
 /**
  * True for a difference that neither an import nor a move explains. A deployment makes missing resources, and writes no
- * policy for a queue that gives way to a new one. The steps of a move say which ways into the old queue stay.
+ * policy for a queue that gives way to a new one. The printed steps end the ways into old queues and dead queues.
  */
 function isOpen(
   { change, kind, name, consumers }: JudgedDifference,
-  { moves, left }: Imports,
-  draft: DraftDeclaration,
+  { moves, stays, left }: Imports,
   fixed: readonly string[],
 ): boolean {
   if (change === "missing" || kind === "system" || fixed.includes(kind)) return false;
   if (moves.length > 0 && left.some(({ place }) => place === `queue ${name}`)) return false;
-  const isMoving = (consumer: string): boolean =>
-    moves.some((move) => move.consumer === consumer && !keepsDeadQueue(draft, move));
-  return change !== "extra" || consumers.length === 0 || !consumers.every(isMoving);
+  const hasSteps = (consumer: string): boolean =>
+    [...moves, ...stays.filter(({ isDeployed }) => !isDeployed)].some((each) => each.consumer === consumer);
+  return change !== "extra" || consumers.length === 0 || !consumers.every(hasSteps);
 }
 
 /** The losses that the topology does not have today, and has after a deployment over it. */
@@ -258,13 +258,13 @@ function compiledDraft(
  * @param reason the compiler's reason against the whole of it
  */
 function formsOf(
-  { lengthLimits, dead, ...own }: FoundConsumer,
+  { lengthLimits, dead, deadQueueSettings, ...own }: FoundConsumer,
   reason: string,
 ): readonly { readonly consumer: FoundConsumer; readonly unsaid: readonly Unsaid[] }[] {
   const limits = lengthLimits?.unsaid ?? [];
   const kept = dead === undefined ? [] : [{ place: dead.value, fact: `it is not the declared dead queue: ${reason}` }];
   return [
-    { consumer: { ...own, dead }, unsaid: limits },
+    { consumer: { ...own, dead, deadQueueSettings }, unsaid: limits },
     { consumer: { ...own, lengthLimits }, unsaid: kept },
     { consumer: own, unsaid: [...limits, ...kept] },
   ];

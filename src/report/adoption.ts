@@ -3,8 +3,8 @@ import type { Paint } from "../diagnostics/paint.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
 import { nameSome } from "../foreign/finding.ts";
 import { visible } from "../diagnostics/visible.ts";
-import { groupedByFact, type LettersOut, type Move, type Unsaid } from "../adopt/found.ts";
-import { keepsDeadQueue, leftDeadLetter } from "../adopt/moved-draft.ts";
+import { type LettersOut, type Move, type OldWays, type Stay, type Unsaid, groupedByFact } from "../adopt/found.ts";
+import { editFor } from "../adopt/moved-draft.ts";
 import type { Adopted } from "../migrate/adopt.ts";
 import { type DriftWords, type JudgedDifference, effectWords, joinAlike } from "../migrate/judge-drift.ts";
 import { renderDriftText } from "./drift.ts";
@@ -25,8 +25,9 @@ export const againstFound = ({ effect }: Adopted): DriftWords => ({
  * @param forget the commands that take resources out of the state of another program; null if no state was read
  */
 export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget: readonly string[] | null): string {
-  const { proved, isMoved, findings, judged, imports, added, fixed } = adopted;
-  const losses = adopted.unsaid.filter(({ isLoss }) => isLoss);
+  const { proved, isMoved, findings, imports, added, fixed } = adopted;
+  const judged = adopted.judged?.filter((each) => !isNewPolicy(each)) ?? null;
+  const losses = [...adopted.unsaid.filter(({ isLoss }) => isLoss), ...lossesWithout(adopted)];
   const { compiled } = proved;
   const there = imports.entries.length - 1;
   const title = `${compiled.topology.system} on ${compiled.target}`;
@@ -36,13 +37,21 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
       .join("");
   const moving = new Map<string | null, string>(
     imports.moves.map(({ queue, next }) =>
-      isMoved ? [next, `it takes the place of ${queue}`] : [queue, "it needs a new queue"],
+      isMoved ? [next, `takes the place of ${queue}`] : [queue, "needs a new queue"],
     ),
   );
-  const consumers = compiled.contracts.map(
-    ({ workQueue, deadQueue, attempts, strategy }) =>
-      `  ${visible(`${workQueue}: ${attempts.length} attempt${attempts.length === 1 ? "" : "s"} by ${strategy}, then ${deadQueue}${moving.has(workQueue) ? `; ${moving.get(workQueue)}, by the steps at the end` : ""}`)}\n`,
-  );
+  const isStaying = (consumer: string): boolean =>
+    Object.hasOwn(adopted.draft.system.consumers[consumer] ?? {}, "queueSettings");
+  const consumers = compiled.contracts.map(({ consumer, workQueue, deadQueue, attempts, strategy }) => {
+    const move = moving.get(workQueue);
+    const fate =
+      move === undefined
+        ? isStaying(consumer)
+          ? "; it keeps its queue"
+          : ""
+        : `; it ${move}, by the steps at the end`;
+    return `  ${visible(`${workQueue}: ${attempts.length} attempt${attempts.length === 1 ? "" : "s"} by ${strategy}, then ${deadQueue}${fate}`)}\n`;
+  });
   const cannotChange = imports.left.filter(({ place }) => /^(queue|exchange) /.test(place));
   return [
     `Inferred, and nothing is changed:\n${consumers.join("")}`,
@@ -50,7 +59,7 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
       ? []
       : [`These lose messages today:\n${listed(losses)}${moving.size === 0 ? "" : briefly(findings)}`]),
     ...(findings.length === 0 || moving.size > 0 ? [] : [`${renderDiagnostics(findings, { colour })}\n`]),
-    ...(judged === null || (judged.length === 0 && moving.size > 0)
+    ...(judged === null || (judged.length === 0 && moving.size + (adopted.judged?.length ?? 0) > 0)
       ? []
       : [
           `The compiled declaration against the input:\n\n${renderDriftText({ title, judged, words: againstFound(adopted), others: [] }, colour)}`,
@@ -64,6 +73,7 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
           `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ", so their consumers move. --json shows what would happen to a message"}:\n${renderFixed(cannotChange, fixed, moving.size > 0)}`,
         ]),
     ...imports.moves.map((move) => renderMove(move, adopted, forget !== null)),
+    ...imports.stays.map((stay) => renderStay(stay, forget !== null)),
     `there     ${counted(there)}, ${there === 0 ? "so nothing needs an import" : "which an import can take over"}\nnew       ${counted(added)}, which a deployment makes with these retries\n`,
     ...(forget === null || forget.length === 0
       ? []
@@ -71,6 +81,19 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
           `The state that you read owns these resources as well. After the import run these commands. Then remove the code of these resources, and of no others. In another order a deployment deletes them, with their messages:\n${forget.map((each) => `  ${visible(each)}\n`).join("")}`,
         ]),
   ].join("\n");
+}
+
+/** True for a policy that the deployment puts in force. */
+function isNewPolicy({ settings }: JudgedDifference): boolean {
+  return settings.some(({ key, declared }) => key === "policies" && declared !== undefined);
+}
+
+/** The losses that the new policies end. `unsaid` may name the queue already. */
+function lossesWithout({ judged, unsaid }: Adopted): readonly Unsaid[] {
+  const known = new Set(unsaid.flatMap(({ place, isLoss }) => (isLoss ? [place] : [])));
+  return (judged ?? [])
+    .filter((each) => isNewPolicy(each) && each.effect === "loss" && !known.has(each.name))
+    .map(({ name, reason }) => ({ place: name, fact: reason }));
 }
 
 /** The findings that a move ends. The way of each lost message is in the audit. */
@@ -115,16 +138,13 @@ function effectOf(difference: JudgedDifference | undefined, isMoving: boolean): 
  * @param hasState true if another program owns the ways into the old queue, and would make them again
  */
 function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: boolean): string {
-  const { consumer, queue, next, backWays, letters, waits, takenOver, isOrdered } = move;
+  const { consumer, queue, next, keptDead, backWays, letters, waits, takenOver, isOrdered } = move;
   const back = waits.filter((each) => !takenOver.includes(each));
-  const renamed = {
-    none: "",
-    deadLetter: ", take its deadLetter away",
-    queue: ", take the queue out of its deadLetter",
-  }[leftDeadLetter(draft, move) ?? "none"];
   const steps = [
-    [isMoved ? `deploy ${next}` : `write "queue: ${next}" for ${consumer} into the declaration${renamed}, and deploy`],
+    [isMoved ? `deploy ${next}` : editFor(draft, move)],
     ...renderWaysIn(move, hasState),
+    // In a dead queue that stays, nothing tells the letters of the new code from the old ones up to 3.12.
+    ...(letters === null || keptDead === null ? [] : [renderRedrive(letters, queue, true)]),
     [
       `${isOrdered ? "" : `start the new code of ${consumer}, and `}let the old code empty ${queue}${back.length === 0 ? "" : `, with the messages that come back from ${back.join(", ")}`}`,
       ...(takenOver.length === 0
@@ -134,16 +154,20 @@ function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: boolean):
         ? []
         : [`if producers publish to ${backWays.join(", ")} as well, keep the old code until none does`]),
     ],
-    ...(letters === null ? [] : [renderRedrive(letters, queue)]),
+    ...(letters === null || keptDead !== null ? [] : [renderRedrive(letters, queue, false)]),
     [
+      ...(keptDead === null || letters === null
+        ? []
+        : [`send the letters of ${keptDead} again that name ${queue}: they go only while it is there`]),
       `when ${[queue, ...waits].join(", ")} ${waits.length === 0 ? "is" : "are"} empty, stop the old code. If nothing came back into ${waits.length === 0 ? "it" : "them"}, send:`,
       ...move.remove,
       ...(isOrdered
         ? [`then start the new code of ${consumer}: an earlier start would change the order of messages`]
         : []),
     ],
-    // Without a new name both queues have one dead queue.
-    ...(letters === null || keepsDeadQueue(draft, move)
+    ...renderOldWays(move.oldWays, hasState),
+    // Both queues have one dead queue, or it has letters of others.
+    ...(letters === null || letters.isShared || keptDead !== null
       ? []
       : [
           [
@@ -153,11 +177,56 @@ function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: boolean):
           ],
         ]),
   ];
+  return renderSteps(
+    isMoved ? `${next} takes the place of ${queue}` : `${consumer} needs a new queue beside ${queue}`,
+    steps,
+  );
+}
+
+type Steps = readonly (readonly string[])[];
+
+function renderSteps(title: string, steps: Steps): string {
   const lines = steps.flatMap(([first = "", ...more], index) => [
     `${index + 1}. ${first}`,
     ...more.map((each) => `   ${each}`),
   ]);
-  return `${visible(isMoved ? `${next} takes the place of ${queue}` : `${consumer} needs a new queue beside ${queue}`)}, as in ${docsPage("adopting")}:\n${lines.map((line) => `  ${visible(line)}\n`).join("")}`;
+  return `${visible(title)}, as in ${docsPage("adopting")}:\n${lines.map((line) => `  ${visible(line)}\n`).join("")}`;
+}
+
+/**
+ * The steps of a consumer with a queue that stays. The old code goes first: two codes at work would mix up the order of
+ * messages.
+ */
+function renderStay({ consumer, queue, isDeployed, waits, remove, oldWays }: Stay, hasState: boolean): string {
+  return renderSteps(`${consumer} keeps the queue ${queue}`, [
+    ...(isDeployed ? [] : [[`deploy, stop the old code of ${consumer}, and start the new code`]]),
+    ...(waits.length === 0
+      ? []
+      : [
+          [
+            `when ${waits.join(", ")} ${waits.length === 1 ? "is" : "are"} empty, send:`,
+            ...remove,
+            ...takenOut(hasState),
+          ],
+        ]),
+    ...renderOldWays(oldWays, hasState),
+  ]);
+}
+
+/** The last steps: they end the ways that only the old code takes. */
+function renderOldWays({ ends, staying }: OldWays, hasState: boolean): Steps {
+  return [
+    ...ends.map(({ source, keys, behind, unbind }) => [
+      `when ${behind.length === 0 ? "" : `${behind.join(", ")} ${behind.length === 1 ? "is" : "are"} empty, and `}no program publishes to ${source}${keys.length === 0 ? "" : ` with ${keys.join(", ")}`} any more, send:`,
+      ...unbind,
+      ...takenOut(hasState),
+    ]),
+    ...staying.map(({ source, because }) => [`leave the bindings of ${source}: ${because}`]),
+  ];
+}
+
+function takenOut(hasState: boolean): readonly string[] {
+  return hasState ? ["then take these out of the code that made them, or its next deployment makes them again"] : [];
 }
 
 /** The steps by which new messages come into the new queue alone. */
@@ -191,15 +260,20 @@ function renderWaysIn({ queue, next, unbind, ...ways }: Move, hasState: boolean)
 }
 
 /** The way of the letters back to the old code, which may know what to do with them. */
-function renderRedrive({ dead, policy, limit, redrive, isShared }: LettersOut, queue: string): readonly string[] {
+function renderRedrive(
+  { dead, policy, limit, redrive, isShared }: LettersOut,
+  queue: string,
+  isKept: boolean,
+): readonly string[] {
   if (limit !== null)
     return [
       `${dead} has the delivery limit ${limit}, and no policy takes it away, so redeliver dead refuses it. While the old code runs, move its letters to ${queue} by a shovel`,
     ];
   return [
-    `while the old code runs, send the letters of ${dead} again${policy === null ? ":" : ". A policy first takes away its delivery limit, because each look counts:"}`,
-    // The management API shows a new policy after up to 10 s.
-    ...(policy === null ? [] : [policy.set, "sleep 10"]),
+    `while the old code runs${isKept ? " and the new code does not" : ""}, send the letters of ${dead} again${policy === null ? ":" : ". A policy first takes away its delivery limit, because each look counts:"}`,
+    ...(policy === null ? [] : [policy.set]),
+    // The management API shows a new policy, also one of the deployment, after up to 10 s.
+    ...(policy === null && !isKept ? [] : ["sleep 10"]),
     redrive,
     "this only counts the letters: run it again with the --confirm that it prints, to send them",
     ...(isShared

@@ -113,15 +113,15 @@ describe.for(liveBrokers())("on RabbitMQ $version", { concurrent: true, timeout:
         Object.entries(declaration.consumers).map(([key, consumer]) => {
           const move = moves.find((each) => each.consumer === key);
           if (move === undefined) return [key, consumer];
-          const { deadLetter, ...others } = consumer;
-          const { queue: _, ...dead } = deadLetter ?? {};
+          const { deadLetter, queueSettings, ...others } = consumer;
           const [line = ""] = move.step("into the declaration");
-          const left = line.includes("take its deadLetter away")
-            ? undefined
-            : line.includes("take the queue out of its deadLetter")
-              ? dead
-              : deadLetter;
-          return [key, { ...others, deadLetter: left, queue: move.next }];
+          const [, out = ""] = /take (.+) out of its deadLetter/.exec(line) ?? [];
+          const kept = Object.entries(deadLetter ?? {}).filter(([each]) => !out.split(" and ").includes(each));
+          const [, keptDead] = /write "queue: (\S+)" into its deadLetter/.exec(line) ?? [];
+          const dead = { ...Object.fromEntries(kept), ...(keptDead === undefined ? {} : { queue: keptDead }) };
+          const left = line.includes("take its deadLetter away") ? undefined : dead;
+          const settings = line.includes("take its queueSettings away") ? undefined : queueSettings;
+          return [key, { ...others, queueSettings: settings, deadLetter: left, queue: move.next }];
         }),
       );
       const system = checked(JSON.parse(JSON.stringify({ ...declaration, consumers })));
@@ -178,6 +178,43 @@ describe.for(liveBrokers())("on RabbitMQ $version", { concurrent: true, timeout:
       };
       const old = await connection.createChannel();
       for (const { queue } of moves) await take(old, queue);
+      // The letters of the old dead queues.
+      const environment = {
+        RABBITMQ_PASSWORD: decodeURIComponent(new URL(amqpUrl).password),
+        REDELIVER_JOURNAL: join(folder, `${version} ${name}.sqlite`),
+      };
+      const redrive = async (command: string, ...more: readonly string[]) => {
+        const [program, ...words] = command.replace("AMQP_PORT", new URL(amqpUrl).port).split(" ");
+        expect(program).toBe("redeliver");
+        return runSeparately([...words, ...more], environment);
+      };
+      const sendLetters = async ({ step }: Printed): Promise<void> => {
+        const lines = step(", send the letters of ");
+        const command = lines.find((line) => line.startsWith("redeliver "));
+        if (command === undefined) return;
+        await send(management, lines);
+        const [, from = ""] = /--queue (\S+)/.exec(command) ?? [];
+        // The policy of this step, or that of the deployment.
+        await until(30_000, async () => {
+          const { effective_policy_definition: inForce = {} } = await management.queue(vhost, from);
+          return (
+            !lines.includes("sleep 10") ||
+            inForce?.["delivery-limit"] === -1 ||
+            inForce?.["overflow"] === "reject-publish"
+          );
+        });
+        const plan = await redrive(command);
+        const [, count = ""] = /With --confirm (\d+)/.exec(plan.out) ?? expect.unreachable(plan.out + plan.error);
+        expect(Number(count)).toBeGreaterThanOrEqual(3);
+        expect(plan.out).not.toMatch(/stay/);
+        // A wait would take long, and says nothing about code that never fails.
+        const done = await redrive(command, "--confirm", count, "--wait", "0s");
+        expect(done.code, done.error).toBe(0);
+      };
+
+      const isEarly = ({ step }: Printed): boolean =>
+        step(", send the letters of ")[0]?.includes("the new code does not") ?? false;
+      for (const move of moves) if (isEarly(move)) await sendLetters(move);
       // The first message of each way fails in the new code. So it has all of its attempts, and dies as declared.
       const failing = new Set([...ways.keys()].map((way) => `after ${way} 0`));
       const contracts = compiled.contracts.filter(({ consumer }) => moves.some((move) => move.consumer === consumer));
@@ -190,40 +227,13 @@ describe.for(liveBrokers())("on RabbitMQ $version", { concurrent: true, timeout:
         onTestFinished(async () => void (await running.stop()));
       }
 
-      // The letters of the old dead queues.
-      const environment = {
-        RABBITMQ_PASSWORD: decodeURIComponent(new URL(amqpUrl).password),
-        REDELIVER_JOURNAL: join(folder, `${version} ${name}.sqlite`),
-      };
-      const redrive = async (command: string, ...more: readonly string[]) => {
-        const [program, ...words] = command.replace("AMQP_PORT", new URL(amqpUrl).port).split(" ");
-        expect(program).toBe("redeliver");
-        return runSeparately([...words, ...more], environment);
-      };
-      for (const { step } of moves) {
-        const lines = step("while the old code runs, send the letters");
-        const command = lines.find((line) => line.startsWith("redeliver "));
-        if (command === undefined) continue;
-        await send(management, lines);
-        const [, from = ""] = /--queue (\S+)/.exec(command) ?? [];
-        const hasPolicy = lines.some((line) => line.startsWith("PUT "));
-        await until(30_000, async () => {
-          const { effective_policy_definition: inForce } = await management.queue(vhost, from);
-          return !hasPolicy || inForce?.["delivery-limit"] === -1;
-        });
-        const plan = await redrive(command);
-        const [, count = ""] = /With --confirm (\d+)/.exec(plan.out) ?? expect.unreachable(plan.out + plan.error);
-        expect(Number(count)).toBeGreaterThanOrEqual(3);
-        expect(plan.out).not.toMatch(/stay/);
-        // A wait would take long, and says nothing about code that never fails.
-        const done = await redrive(command, "--confirm", count, "--wait", "0s");
-        expect(done.code, done.error).toBe(0);
-      }
-
+      for (const move of moves) if (!isEarly(move)) await sendLetters(move);
       for (const { deadQueue } of contracts) await take(channel, deadQueue ?? expect.unreachable());
       const ends = moves.map(({ step }) => step("stop the old code"));
       const deleted = ends.flat().flatMap((line) => /^DELETE \/api\/queues\/[^/]+\/(\S+)$/.exec(line)?.[1] ?? []);
-      const dead = moves.flatMap(({ step }) => /--queue (\S+)/.exec(step("send the letters").join(" "))?.[1] ?? []);
+      const dead = moves.flatMap(
+        ({ step }) => /--queue (\S+)/.exec(step(", send the letters of ").join(" "))?.[1] ?? [],
+      );
       const counted = [...deleted.map(decodeURIComponent), ...dead];
       for (const queue of counted) published.push(...lying(queue));
       const countsOf = async () => (await management.queues(vhost)).filter((queue) => counted.includes(queue.name));

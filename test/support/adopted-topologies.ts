@@ -246,8 +246,37 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     },
     consumers: { shipping: [4, { kind: "linear", first: "1s", max: "2s" }, "shipping.failed"] },
     sources: ["orders"],
-    rejected: "lost after",
+    rejected: "kept",
     unsaid: /nothing shows who makes it/,
+  },
+  // The same with an argument that keeps the queue from getting its settings by a policy.
+  "delayed retry by a policy, and a limit by an argument": {
+    definitions: {
+      exchanges: [exchange("orders", "topic"), exchange("failed", "direct")],
+      queues: [queue("shipping", { ...quorum, "x-max-length": 10_000 }), queue("shipping.failed", quorum)],
+      bindings: [binding("orders", "shipping", "#"), binding("failed", "shipping.failed", "shipping")],
+      policies: [
+        {
+          name: "shipping",
+          vhost: "/",
+          pattern: "^shipping$",
+          "apply-to": "quorum_queues",
+          priority: 1,
+          definition: {
+            "delayed-retry-type": "failed",
+            "delayed-retry-min": 1_000,
+            "delayed-retry-max": 2_000,
+            "delivery-limit": 3,
+            "dead-letter-exchange": "failed",
+            "dead-letter-routing-key": "shipping",
+          },
+        },
+      ],
+    },
+    consumers: { shipping: [4, { kind: "linear", first: "1s", max: "2s" }, "shipping.failed"] },
+    sources: ["orders"],
+    rejected: "lost after",
+    unsaid: /max-length is 10000/,
   },
   // A work queue and a waiting queue that dead-letter to each other through exchanges.
   "a circle of two queues": {

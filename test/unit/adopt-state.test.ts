@@ -292,7 +292,7 @@ describe("the program that owns what is imported", () => {
 
   test("keeps what belongs to a consumer that moves to a new queue", async () => {
     const queues = given.queues.map((each) =>
-      each.name === "shop.billing.dead" ? { ...each, arguments: { "x-queue-type": "quorum" } } : each,
+      each.name === "shop.billing.dead" ? { ...each, arguments: { "x-queue-type": "classic" } } : each,
     );
     const kept = keptOf({ ...given, queues });
     const { forget, moves } = await adoptedFrom("--stack", stackOf(kept));

@@ -123,7 +123,7 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
     consumer: "billing",
     queue: "billing",
     next: "billing.3",
-    hasFixedDead: true,
+    keptDead: null,
     letters: {
       dead: "billing.dlq",
       limit: null,
@@ -138,6 +138,7 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
     backWays: ["again"],
     waits: ["billing.retry"],
     takenOver: [],
+    oldWays: { ends: [], staying: [] },
     remove: ["DELETE /api/queues/%2F/billing", "DELETE /api/queues/%2F/billing.retry"],
     isOrdered: false,
   });
@@ -178,6 +179,15 @@ test("waiting messages that come back through the source come to the new queue, 
   );
 });
 
+test("the owner of a dead queue that stays has to give it up, although its consumer moves", () => {
+  const topology = adoptedTopologies["Spring AMQP with a waiting queue and a parking lot"] ?? expect.unreachable();
+  const { imports } = adoptText(exportOf(topology));
+  expect(imports.moves).toMatchObject([{ queue: "orders.q", keptDead: "orders.q.parkingLot" }]);
+  const ids = (all: readonly { readonly id?: string }[]) => all.flatMap(({ id }) => id ?? []);
+  expect(ids(imports.present)).toEqual(["orders.q.parkingLot@/"]);
+  expect(ids(imports.entries)).toEqual(["orders.q.parkingLot@/"]);
+});
+
 test("a source that takes every key names none", () => {
   const topology = adoptedTopologies["Symfony Messenger"] ?? expect.unreachable();
   const { draft, unsaid } = adoptText(exportOf(topology));
@@ -207,7 +217,8 @@ test.for([
         exchanges: [exchange("orders", "fanout")],
         queues: [
           queue("billing", { "x-queue-type": "quorum", ...deadThrough("", "billing.dlq") }),
-          queue("billing.dlq", { "x-queue-type": "quorum", ...given }),
+          // With such an argument it cannot stay.
+          queue("billing.dlq", { "x-queue-type": "quorum", "x-max-length": 9, ...given }),
         ],
         bindings: [binding("orders", "billing", "")],
         policies: definitions.map((definition) => ({
@@ -254,9 +265,9 @@ test.for([
   ["https://rabbit.example/%2F", "--url amqps://rabbit.example/%2F --management-url https://rabbit.example"],
   ["http://ops:secret@[::1]:8080/%2F", "--url 'amqp://ops@[::1]:AMQP_PORT/%2F' --management-url 'http://[::1]:8080'"],
 ])("the command for the letters names the broker, without a password: %s", ([url, words]) => {
-  const text = exportOf(adoptedTopologies["MassTransit"] ?? expect.unreachable());
+  const text = exportOf(adoptedTopologies["a delivery limit and a dead queue"] ?? expect.unreachable());
   const [move] = adoptText(text, "rabbitmq@4.3", "shop", "rabbitmq", url).imports.moves;
-  expect(move?.letters?.redrive).toBe(`redeliver dead redrive --queue billing_error --work-queue billing ${words}`);
+  expect(move?.letters?.redrive).toBe(`redeliver dead redrive --queue dlq-mail --work-queue mail ${words}`);
 });
 
 test("messages of a single active consumer keep their order on the way to a new queue", () => {
@@ -267,7 +278,7 @@ test("messages of a single active consumer keep their order on the way to a new 
           rabbitmq_version: "4.3.6",
           vhosts,
           exchanges: [exchange("orders", "fanout")],
-          queues: [queue("billing", { "x-queue-type": "quorum", ...more })],
+          queues: [queue("billing", { "x-queue-type": "quorum", ...deadThrough("", "billing.dlq"), ...more })],
           bindings: [binding("orders", "billing", "")],
         }),
       ),
@@ -288,9 +299,7 @@ test("two consumers move to two queues, and a dead queue with a name of its own 
   const numbered = adoptText(text([queue("orders.1"), queue("orders.2")])).imports.moves;
   expect(numbered.map(({ next }) => next)).toEqual(["orders.3", "orders.4"]);
   const adopted = adoptText(text([queue("mail", dying), queue("failures")]));
-  expect(adopted.imports.moves).toMatchObject([
-    { consumer: "mail", letters: { dead: "failures" }, hasFixedDead: true },
-  ]);
+  expect(adopted.imports.moves).toMatchObject([{ consumer: "mail", letters: { dead: "failures" }, keptDead: null }]);
   expect(adopted.draft.system.consumers).toMatchObject({ mail: { deadLetter: { queue: "failures" } } });
   expect(renderAdoption(adopted, false, null)).toContain(
     'write "queue: mail.2" for mail into the declaration, take its deadLetter away, and deploy',

@@ -67,7 +67,7 @@ export const adoptExamples = {
     quiet: exported([work("orders", "orders.dlq"), work("mail", "mail.dlq"), queue("orders.dlq"), queue("mail.dlq")]),
   },
   RD334: {
-    fires: exported([queue("orders"), queue("orders.dlq")], undefined, [byPolicy]),
+    fires: exported([queue("orders", { "x-max-length": 10_000 }), queue("orders.dlq")], undefined, [byPolicy]),
     quiet: exported(orders),
   },
 } as const;

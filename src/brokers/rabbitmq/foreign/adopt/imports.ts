@@ -5,8 +5,11 @@ import type { BindingResource } from "../../compile/topology.ts";
 import { bindingKey, bindingText, different } from "../../compile/differences.ts";
 import { movesOf } from "./moves.ts";
 import { bindingIdentity } from "../../compile/parts.ts";
-import type { BrokerBinding, BrokerTopology } from "../../prove/semantics.ts";
-import type { Deployment } from "../deployment.ts";
+import { type BrokerBinding, type BrokerTopology, semanticsVersionOf } from "../../prove/semantics.ts";
+import { type Deployment, namelessVirtualHost, targetOf } from "../deployment.ts";
+import { parseRabbitmqTarget } from "../../compile/target.ts";
+import { lookAt } from "./looking.ts";
+import { staysOf } from "./stays.ts";
 import { bindingType, componentType, exchangeType, policyType, queueType } from "../import/resource-types.ts";
 
 /**
@@ -23,9 +26,13 @@ export function importsOf(
   url: string | null,
 ): Imports {
   const [host] = deployment.virtualHosts;
-  if (host === undefined) return { entries: [], left: [], present: [], missing: 0, moves: [] };
-  const all = compare(compiled, host.topology, host.ownName ?? host.name);
-  return importsBelow(componentType, component, all, movesOf(deployment, compiled, all, url));
+  if (host === undefined) return { entries: [], left: [], present: [], declared: 0, moves: [], stays: [] };
+  const { name, ownName = name } = host;
+  const all = compare(compiled, host.topology, ownName);
+  const looking = lookAt(host.topology, versionOf(deployment, compiled));
+  const virtualHost = ownName === namelessVirtualHost ? "VHOST" : ownName;
+  const moves = movesOf(looking, compiled, all, { virtualHost, url });
+  return importsBelow(componentType, component, all, moves, staysOf(looking, compiled, moves, virtualHost));
 }
 
 function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: string): readonly Importable[] {
@@ -131,4 +138,13 @@ function quoted(text: string): string {
   return encodeURIComponent(text)
     .replaceAll(/[!'()*~]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll("%20", "+");
+}
+
+/** The version of the broker itself, or else that of the target. */
+function versionOf(deployment: Deployment, { target }: RabbitmqCompiled) {
+  const own = targetOf(deployment);
+  if (own.ok && own.value !== null) return semanticsVersionOf(own.value);
+  const compiled = parseRabbitmqTarget(target.split("@")[1] ?? "");
+  if (!compiled.ok) throw new Error("a compiled system is for a known version");
+  return semanticsVersionOf(compiled.value);
 }

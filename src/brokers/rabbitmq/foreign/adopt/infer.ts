@@ -6,12 +6,14 @@ import { type RabbitmqTarget, capabilities, rabbitmqLimits } from "../../compile
 import { deadExchange, failedExchange, parkedQueue, sharedRole } from "../../compile/names.ts";
 import { semanticsVersionOf } from "../../prove/semantics.ts";
 import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts";
-import { namedDeadQueue, purposeOf } from "../../../../foreign/purpose.ts";
+import { purposeOf } from "../../../../foreign/purpose.ts";
 import type { Deployment } from "../deployment.ts";
-import { type Course, courseOf } from "./course.ts";
+import { courseOf } from "./course.ts";
 import { frameworkOf } from "./frameworks.ts";
+import { deadOf, deadQueueToday } from "./dead-of.ts";
 import { type Looking, lookAt } from "./looking.ts";
 import { isPartOf, ownSystemOf } from "./own-system.ts";
+import { bareSettingsOf } from "./queue-settings.ts";
 import { type Schedule, scheduleOf } from "./schedule.ts";
 import { sourcesInto } from "./sources-into.ts";
 import { inferredArguments, lengthLimitsOf, unsaidOf, unsaidOfDead } from "./unsaid.ts";
@@ -52,15 +54,20 @@ export function inferSystem(
   const [name = null] = systems.keys();
   const strategies = [...new Set(work.map((each) => ownSystemOf(topology, each)?.strategy ?? null))];
   const { consumerTimeoutPolicy: hasTimeout } = capabilities[target.version];
-  const inferred = work.map((each) => consumerOf(looking, each, { system: name, hasTimeout }));
+  // Letters of queues that are not adopted would count as those of a consumer.
+  const isOther = (each: EffectiveSettings): boolean => only.length > 0 && !work.includes(each);
+  const othersDead = new Set(settings.filter(isOther).flatMap((each) => deadQueueToday(looking, each) ?? []));
+  const inferred = work.map((each) => consumerOf(looking, each, { system: name, hasTimeout, othersDead }));
   const isShared = name !== null && inferred.every(({ consumer }) => consumer.dead?.value === deadExchange(name));
-  const deadQueues = [...new Set(inferred.flatMap(({ consumer }) => consumer.dead?.value ?? []))];
+  const deadQueues = [...new Set(inferred.flatMap(({ deadToday }) => deadToday ?? []))];
   const others = only.length > 0 ? [] : settings.filter((each) => !work.includes(each) && !isPart(each));
   return accepted({
     name,
     strategy: strategies.length === 1 ? (strategies[0] ?? null) : null,
     ...(isShared ? { options: { deadQueue: "shared" } } : {}),
-    consumers: inferred.map(({ consumer }) => (isShared ? { ...consumer, dead: undefined } : consumer)),
+    consumers: inferred.map(({ consumer }) =>
+      isShared ? { ...consumer, dead: undefined, deadQueueSettings: undefined } : consumer,
+    ),
     queues: topology.queues.map(({ name: queue }) => queue),
     unusedSources: name === null ? [] : unusedSources(topology, name),
     unsaid: [
@@ -112,7 +119,11 @@ function leftOut(
 function consumerOf(
   looking: Looking,
   settings: EffectiveSettings,
-  { system, hasTimeout }: { readonly system: string | null; readonly hasTimeout: boolean },
+  {
+    system,
+    hasTimeout,
+    othersDead,
+  }: { readonly system: string | null; readonly hasTimeout: boolean; readonly othersDead: ReadonlySet<string> },
 ) {
   const { semantics, surroundings } = looking;
   const { queue } = settings;
@@ -121,9 +132,20 @@ function consumerOf(
   const framework = system === null ? frameworkOf(namesAround(looking, queue)) : null;
   const schedule = scheduleOf(looking, settings, course);
   const sources = sourcesInto(looking, queue, system);
-  const dead = deadOf(looking, queue, course);
+  const queueSettings = bareSettingsOf(looking, queue, [
+    ...inferredArguments,
+    ...(hasTimeout ? ["x-consumer-timeout"] : []),
+  ]);
+  const deadToday = deadOf(looking, queue, course);
+  const deadQueueSettings = deadToday && bareSettingsOf(looking, deadToday.value, []);
+  const isForeignDead = system === null && othersDead.has(deadToday?.value ?? "");
+  // The work queue can stay, so it need not move because of its dead queue.
+  const leavesDead =
+    isForeignDead || (system === null && queueSettings !== undefined && deadQueueSettings === undefined);
+  const dead = leavesDead ? undefined : deadToday;
   const crash = crashOf(looking, settings, schedule, system !== null);
   const timeout = timeoutOf(looking, queue);
+  const limits = lengthLimitsOf(looking, settings);
   return {
     consumer: {
       queue,
@@ -135,18 +157,31 @@ function consumerOf(
       dead,
       parked: parkedOf(looking, queue),
       queueArguments: argumentsOf(looking, queue, hasTimeout),
-      lengthLimits: lengthLimitsOf(looking, settings),
+      lengthLimits: queueSettings === undefined ? limits : undefined,
       handlerTimeoutMs: timeout,
+      queueSettings,
+      deadQueueSettings: dead && deadQueueSettings,
     },
+    deadToday: deadToday?.value ?? null,
     unsaid: [
       ...sources.unsaid,
       ...schedule.unsaid.map((fact) => ({ place: queue, fact })),
+      // A queue that stays gets no new arguments.
+      ...(queueSettings === undefined ? [] : (limits?.unsaid ?? [])),
+      ...(leavesDead && deadToday !== undefined
+        ? [
+            {
+              place: deadToday.value,
+              fact: `${isForeignDead ? "other queues have their letters there, too" : "its settings cannot change"}, so ${queue} gets another dead queue. The letters here stay`,
+            },
+          ]
+        : []),
       ...(framework === null
         ? []
         : [{ place: queue, fact: `by its names ${framework.name} uses it: ${framework.schedule}` }]),
       ...unsaidOf(looking, settings, {
         course,
-        dead: dead?.value ?? null,
+        dead: deadToday?.value ?? null,
         isCounted: schedule.countsCrashes || settings.deliveryLimit !== null || system !== null,
         hasTimeout,
       }),
@@ -179,34 +214,6 @@ function parkedOf({ topology, surroundings }: Looking, queue: string): Inferred<
   const parked = parkedQueue(queue);
   const isThere = topology.queues.some(({ name }) => name === parked) && surroundings.shapeOf(parked) === "dead";
   return isThere ? { value: parked, from: `${parked} is there` } : undefined;
-}
-
-/**
- * The dead queue is the end of the course. Otherwise a name shows it, because it contains that of the work queue. Or the
- * consumer has a dead-letter exchange to itself, with one queue for failures behind it.
- */
-export function deadOf(
-  { topology, surroundings, settings }: Looking,
-  queue: string,
-  course: Course,
-): Inferred<string> | undefined {
-  if (course.dead !== null && surroundings.shapeOf(course.dead) === "dead")
-    return { value: course.dead, from: `messages of ${queue} end in ${course.dead}` };
-  const others = settings.map((each) => each.queue).filter((name) => surroundings.shapeOf(name) !== "wait");
-  const named = namedDeadQueue(queue, others);
-  if (named !== undefined) return { value: named, from: `the name of ${named}` };
-  const exchange = settings.find((each) => each.queue === queue)?.deadLetterExchange ?? "";
-  const users = settings.filter(
-    (each) => each.deadLetterExchange === exchange && surroundings.shapeOf(each.queue) === "work",
-  );
-  const behind = topology.bindings
-    .filter((each) => each.source === exchange && each.destinationKind === "queue")
-    .map(({ destination }) => destination)
-    .filter((name) => others.includes(name) && purposeOf(name) === "failures" && !name.endsWith("skipped"));
-  const [parking, ...more] = new Set(behind);
-  return exchange === "" || users.length !== 1 || parking === undefined || more.length > 0
-    ? undefined
-    : { value: parking, from: `${parking} takes failed messages, and ${exchange} leads to it` };
 }
 
 /** The most crashes that a declaration takes, and those of a queue with the broker's default. */

@@ -7,6 +7,7 @@ import {
   versionRules,
 } from "../../prove/semantics.ts";
 import { surroundingsOf } from "../audit/surroundings.ts";
+import { isSharedDelay } from "./frameworks.ts";
 
 /** One topology with all that an inference asks about it. */
 export type Looking = ReturnType<typeof lookAt>;
@@ -17,6 +18,7 @@ export function lookAt(topology: BrokerTopology, version: SemanticsVersion) {
   const queues = new Map(topology.queues.map((queue) => [queue.name, queue]));
   return {
     topology,
+    version,
     semantics,
     surroundings: surroundingsOf(topology, semantics),
     settings: topology.queues.flatMap(({ name }) => semantics.settings(name) ?? []),
@@ -28,4 +30,13 @@ export function lookAt(topology: BrokerTopology, version: SemanticsVersion) {
       return { ...definitionInForce(queue, policies, versionRules[version]), ...Object.fromEntries(given) };
     },
   };
+}
+
+/** The waiting queues that lead to this work queue, but for those that a framework shares. */
+export function waitsBefore({ surroundings, settings }: Looking, queue: string) {
+  return settings
+    .filter((each) => surroundings.shapeOf(each.queue) === "wait" && !isSharedDelay(each.queue))
+    .map((each) => ({ name: each.queue, aims: surroundings.aimsOf(each) }))
+    .filter(({ aims }) => aims.includes(queue))
+    .map(({ name, aims }) => ({ name, isOwn: aims.every((aim) => aim === queue) }));
 }

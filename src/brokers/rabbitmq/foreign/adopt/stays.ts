@@ -1,0 +1,106 @@
+import type { Move, OldWays, Stay } from "../../../../adopt/found.ts";
+import type { RabbitmqCompiled } from "../../compile/compile.ts";
+import { bindingKey } from "../../compile/differences.ts";
+import { prefixOf, sharedRole } from "../../compile/names.ts";
+import type { BrokerBinding, BrokerTopology } from "../../prove/semantics.ts";
+import { sameWays } from "../left-ways.ts";
+import { path, unbind } from "../leftovers.ts";
+import { isSharedDelay } from "./frameworks.ts";
+import { type Looking, waitsBefore } from "./looking.ts";
+import { ownSystemOf } from "./own-system.ts";
+
+/**
+ * The consumers that keep their work queue, with the remains of their old retries. A deployment deletes none of these,
+ * because messages may wait there.
+ */
+export function staysOf(
+  looking: Looking,
+  compiled: RabbitmqCompiled,
+  moves: readonly Move[],
+  virtualHost: string,
+): readonly Stay[] {
+  const moved = new Set(moves.map(({ consumer }) => consumer));
+  const systems = systemsIn(looking, compiled);
+  const found = new Map(looking.settings.map((each) => [each.queue, each]));
+  return compiled.contracts.flatMap(({ consumer, workQueue: queue, deadQueue }): readonly Stay[] => {
+    const there = found.get(queue ?? "");
+    if (queue === null || there === undefined || moved.has(consumer)) return [];
+    const waits = waitsBefore(looking, queue).flatMap(({ name, isOwn }) =>
+      isOwn && !isPartOf(systems, name) ? [name] : [],
+    );
+    const into = [queue, ...(deadQueue === null ? [] : [deadQueue])];
+    const oldWays = oldWaysInto(looking, compiled, virtualHost, into, [queue, ...waits]);
+    const isDeployed = ownSystemOf(looking.topology, there) !== null;
+    if (isDeployed && waits.length + oldWays.ends.length === 0) return [];
+    const remove = waits.map((name) => `DELETE ${path("queues", virtualHost, name)}`);
+    return [{ consumer, queue, isDeployed, waits, remove, oldWays }];
+  });
+}
+
+/**
+ * The ways into queues that stay, and that no declared message takes. A way that another queue or exchange sends by stays,
+ * and so does one by which producers delay messages.
+ *
+ * @param own the old queues of the consumer, which send nothing there at the end
+ */
+export function oldWaysInto(
+  { topology: found, settings }: Looking,
+  compiled: RabbitmqCompiled,
+  virtualHost: string,
+  queues: readonly string[],
+  own: readonly string[],
+): OldWays {
+  const systems = systemsIn({ topology: found, settings }, compiled);
+  const declared = new Set([...compiled.topology.bindings, ...sameWays(found, compiled)].map(bindingKey));
+  const old = queues
+    .flatMap((queue) => waysInto(found, queue))
+    .filter((each) => !declared.has(bindingKey(each)))
+    .filter(({ source }) => !isPartOf(systems, source));
+  const senders = (source: string): readonly string[] => [
+    ...settings.flatMap((each) => (each.deadLetterExchange === source ? [each.queue] : [])),
+    ...found.bindings.flatMap((each) =>
+      each.destinationKind === "exchange" && each.destination === source ? [each.source] : [],
+    ),
+  ];
+  const bySource = [...Map.groupBy(old, ({ source }) => source)].map(([source, ways]) => {
+    const others = senders(source).filter((name) => !own.includes(name));
+    const because = isSharedDelay(source)
+      ? "producers delay messages by it"
+      : others.length > 0
+        ? `messages of ${others.join(", ")} come by it`
+        : null;
+    return { source, ways, because };
+  });
+  return {
+    ends: bySource.flatMap(({ source, ways, because }) =>
+      because === null
+        ? [
+            {
+              source,
+              keys: [...new Set(ways.map(({ routingKey }) => routingKey))].filter((key) => key !== ""),
+              behind: own.filter((queue) => senders(source).includes(queue)),
+              unbind: ways.map((each) => unbind(virtualHost, each)),
+            },
+          ]
+        : [],
+    ),
+    staying: bySource.flatMap(({ source, because }) => (because === null ? [] : [{ source, because }])),
+  };
+}
+
+/** The names that shared resources of Redeliver's begin with. */
+function systemsIn({ topology, settings }: Pick<Looking, "topology" | "settings">, compiled: RabbitmqCompiled) {
+  const own = settings.flatMap((each) => ownSystemOf(topology, each)?.system ?? []);
+  return new Set([prefixOf(compiled.topology), ...own]);
+}
+
+function isPartOf(systems: ReadonlySet<string>, name: string): boolean {
+  return [...systems].some((system) => sharedRole(system, name) !== null);
+}
+
+/** The bindings of a queue. The default exchange leads into each queue without one. */
+export function waysInto({ bindings }: BrokerTopology, queue: string): readonly BrokerBinding[] {
+  return bindings.filter(
+    ({ source, destination, destinationKind }) => source !== "" && destination === queue && destinationKind === "queue",
+  );
+}

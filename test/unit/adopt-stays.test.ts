@@ -1,0 +1,168 @@
+import { describe, expect, test } from "vitest";
+
+import { type CompiledSystem, brokers } from "../../src/index.ts";
+import type { Adopted } from "../../src/migrate/adopt.ts";
+import { renderAdoption } from "../../src/report/adoption.ts";
+import { adoptedTopologies, exportOf } from "../support/adopted-topologies.ts";
+import { binding, deadThrough, exchange, queue, vhosts, waiting } from "../support/known-topologies.ts";
+import { adopting, adoptText } from "../support/reported-by-adopt.ts";
+
+// A queue without arguments stays. The printed requests end only what nothing uses after the old code has gone.
+
+const quorum = { "x-queue-type": "quorum" };
+const bare = (name: string): object => queue(name, quorum);
+
+function textOf(parts: Readonly<Record<"queues" | "exchanges" | "bindings" | "policies", readonly object[]>>): string {
+  return JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, ...parts });
+}
+
+const policy = (name: string, pattern: string, definition: object, more: object = {}): object => {
+  return { vhost: "/", name, pattern, "apply-to": "queues", priority: 1, definition, ...more };
+};
+
+function only(text: string, queues: readonly string[]): Adopted {
+  const adopted = adopting({ kind: "adopt", text, queues }, "rabbitmq@4.3", "shop");
+  return adopted.ok ? adopted.value : expect.unreachable();
+}
+
+const consumersOf = ({ draft }: Adopted) => draft.system.consumers as Readonly<Record<string, object>>;
+
+describe("a dead queue with letters of a queue that is not adopted", () => {
+  const parts = {
+    exchanges: [exchange("orders", "topic"), exchange("dlx", "fanout")],
+    bindings: [binding("orders", "billing", "a"), binding("orders", "mail", "b"), binding("dlx", "errors")],
+    policies: [policy("dlx", "^(billing|mail)$", { "dead-letter-exchange": "dlx" })],
+  };
+  test.for([
+    ["stays", bare("billing")],
+    ["moves", queue("billing")],
+  ] as const)("is not the consumer's, which %s, and its way stays", ([, billing]) => {
+    const text = textOf({ ...parts, queues: [billing, bare("mail"), bare("errors")] });
+    const adopted = only(text, ["billing"]);
+    expect(consumersOf(adopted)["billing"]).not.toHaveProperty("deadLetter");
+    expect(adopted.unsaid.map(({ fact }) => fact)).toContainEqual(expect.stringContaining("other queues have their"));
+    expect(renderAdoption(adopted, false, null)).not.toMatch(/DELETE \S+errors/);
+  });
+});
+
+test("in the middle of a move, the way of the new queue into the dead queue stays", () => {
+  const made = {
+    exchanges: [exchange("orders", "topic"), exchange("shop.dead", "direct"), exchange("billing_error", "fanout")],
+    bindings: [
+      binding("orders", "billing", "a"),
+      binding("orders", "billing.2", "a"),
+      binding("billing_error", "billing_error"),
+      binding("shop.dead", "billing_error", "billing.2"),
+    ],
+    queues: [
+      queue("billing"),
+      queue("billing.2", {
+        ...quorum,
+        "x-overflow": "reject-publish",
+        ...deadThrough("shop.dead", "billing.2"),
+        "x-dead-letter-strategy": "at-least-once",
+      }),
+      bare("billing_error"),
+    ],
+    policies: [
+      policy("billing.2", String.raw`^billing\.2$`, {
+        overflow: "reject-publish",
+        "delivery-limit": 0,
+        "delayed-retry-type": "disabled",
+      }),
+    ],
+  };
+  expect(renderAdoption(only(textOf(made), ["billing"]), false, null)).not.toContain("/e/shop.dead/");
+});
+
+test.for([
+  ["for more queues", policy("billing", "^billing", { "dead-letter-exchange": "dlx" })],
+  ["for exchanges", policy("billing", "^billing$", { "alternate-exchange": "dlx" }, { "apply-to": "exchanges" })],
+  ["that outranks ours", policy("all", ".*", { "message-ttl": 1_000 }, { priority: 1_000 })],
+] as const)("a queue moves if it has a policy of others %s", ([, given]) => {
+  const parts = {
+    exchanges: [exchange("orders", "topic"), exchange("dlx", "fanout")],
+    bindings: [binding("orders", "billing", "a")],
+    queues: [bare("billing")],
+  };
+  const movesWith = (policies: readonly object[]) => adoptText(textOf({ ...parts, policies })).imports.moves.length;
+  expect([movesWith([given]), movesWith([])]).toEqual([1, 0]);
+});
+
+test("the ways of delayed messages stay, and so do those that other queues send by", () => {
+  const celery = adoptText(exportOf(adoptedTopologies["Celery with native delayed delivery"] ?? expect.unreachable()));
+  const source = "celery_delayed_delivery";
+  expect(celery.imports.stays).toMatchObject([{ oldWays: { ends: [], staying: [{ source }] } }]);
+  const text = (waits: readonly string[]): string =>
+    textOf({
+      exchanges: [exchange("orders", "topic"), exchange("back", "direct")],
+      queues: ["billing", "mail"].map(bare).concat(waits.map((name) => queue(name, waiting(1_000, "back")))),
+      bindings: ["billing", "mail"].flatMap((name) => [binding("orders", name, name), binding("back", name, name)]),
+      policies: [],
+    });
+  const [shared] = adoptText(text(["wait"])).imports.stays;
+  expect(shared?.oldWays).toMatchObject({ ends: [], staying: [{ source: "back" }] });
+  const [unused] = adoptText(text([])).imports.stays;
+  expect(unused?.oldWays).toMatchObject({ staying: [] });
+});
+
+test("a way ends when the waiting queue behind it is empty and no program publishes, and names its key", () => {
+  const parts = {
+    exchanges: [exchange("orders", "topic"), exchange("back", "direct")],
+    queues: [bare("billing"), queue("billing.wait", waiting(1_000, "back", "billing"))],
+    bindings: [binding("orders", "billing", "a"), binding("back", "billing", "billing")],
+    policies: [],
+  };
+  const adopted = adoptText(textOf(parts));
+  const [empty, end] = [
+    "when billing.wait is empty, send:",
+    "when billing.wait is empty, and no program publishes to back with billing any more, send:",
+  ];
+  const text = renderAdoption(adopted, false, null);
+  expect(text.indexOf(empty ?? "")).toBeGreaterThan(-1);
+  expect(text.indexOf(end ?? "")).toBeGreaterThan(text.indexOf(empty ?? ""));
+  expect(text).not.toContain("then take these out of the code");
+  expect(renderAdoption(adopted, false, []).match(/then take these out of the code/g)).toHaveLength(2);
+});
+
+test("a second run prints the requests that are left, and none for the queues of the declared system", () => {
+  const topology = adoptedTopologies["three waiting queues by hand"] ?? expect.unreachable();
+  const first = adoptText(exportOf(topology));
+  const before = JSON.parse(exportOf(topology)) as Record<string, readonly object[]>;
+  const compiled = first.proved.compiled as CompiledSystem<"rabbitmq">;
+  const made = brokers.rabbitmq.exportFormats["definitions"]?.(compiled, "/") as typeof before;
+  const kinds = ["queues", "exchanges", "bindings", "policies"];
+  const both = Object.fromEntries(kinds.map((kind) => [kind, [...(before[kind] ?? []), ...(made[kind] ?? [])]]));
+  const [stay] = first.imports.stays;
+  expect(stay).toMatchObject({ isDeployed: false });
+  const second = adoptText(JSON.stringify({ ...before, ...both }));
+  expect(second.imports.stays).toEqual([{ ...stay, isDeployed: true }]);
+  expect(renderAdoption(second, false, null)).not.toContain("stop the old code");
+  const done = {
+    ...before,
+    ...both,
+    queues: both["queues"]?.filter((each) => !stay?.waits.includes((each as { name: string }).name)),
+  };
+  expect(adoptText(JSON.stringify(done)).imports.stays).toEqual([]);
+});
+
+test("the owner of the policy of a dead queue that stays has to give it up as well", () => {
+  const { definitions } =
+    adoptedTopologies["Spring AMQP with a waiting queue and a parking lot"] ?? expect.unreachable();
+  const own = policy("orders.q.parkingLot", String.raw`^orders\.q\.parkingLot$`, { "delivery-limit": 1_000 });
+  const { imports } = adoptText(textOf({ ...definitions, policies: [own] }));
+  expect(imports.present.map(({ type }) => type.split(":").at(-1))).toEqual(["Queue", "Policy"]);
+});
+
+test("a limit by a policy does not move a queue that can stay, and the facts have it", () => {
+  const parts = {
+    exchanges: [exchange("orders", "topic")],
+    queues: [bare("billing")],
+    bindings: [binding("orders", "billing", "a")],
+    policies: [policy("all", ".*", { "max-length": 100, overflow: "reject-publish" })],
+  };
+  const adopted = adoptText(textOf(parts));
+  expect(adopted.imports.moves).toEqual([]);
+  expect(consumersOf(adopted)["billing"]).not.toHaveProperty("queueArguments");
+  expect(adopted.unsaid.map(({ fact }) => fact)).toContainEqual(expect.stringContaining("max-length is 100"));
+});
