@@ -26,7 +26,7 @@ const purposes: Readonly<Record<Exclude<Purpose, "tools">, ReadonlySet<string>>>
 /** @returns null if the name shows neither: nearly always a queue with a consumer */
 export function purposeOf(queue: string): Purpose | null {
   // Source: the queues that ServiceControl and its instances for audit and monitoring make.
-  if (queue.startsWith("Particular.")) return "tools";
+  if (/^Particular[.-]/.test(queue)) return "tools";
   const words = wordsOf(queue);
   // Words that say nothing about a purpose, such as a number or the id of an instance behind its name.
   while (/^(queue|q|v|messages?|letters?|\w*\d\w*)$/.test(words.at(-1) ?? "")) words.pop();

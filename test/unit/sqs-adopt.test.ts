@@ -226,6 +226,11 @@ test.for([
   expect(factsOf(lost).filter((each) => each.includes("the policy of its dead-letter queue"))).toHaveLength(1);
 });
 
+test("queues of ServiceControl are no consumers", () => {
+  const { draft } = adopt([queue("Sales"), queue("Particular-ServiceControl"), queue("Particular-Monitoring")]);
+  expect(Object.keys(draft.system.consumers)).toEqual(["Sales"]);
+});
+
 test("no service sends to a compiled FIFO queue, so those that a policy lets in are listed", () => {
   const Policy = {
     Statement: [
