@@ -151,7 +151,10 @@ async function write(
     : { resources: imports.entries };
   const files = [
     ...(output === undefined ? [] : [[output, yaml] as const]),
-    ...(importFile === undefined ? [] : [[importFile, `${JSON.stringify(taken, null, 2)}\n`] as const]),
+    // A file with the component alone imports nothing.
+    ...(importFile === undefined || imports.entries.length === 1
+      ? []
+      : [[importFile, `${JSON.stringify(taken, null, 2)}\n`] as const]),
   ];
   try {
     for (const [file, text] of files) await writeWhole(file, text);
