@@ -36,9 +36,9 @@ export function renderBreaker(): string {
     table(["failures", "paused", "longest pause"], calmRows()),
     "If half of all messages are bad themselves, both rules pause in vain. There `breaker: false`, or more `failures`, may serve better.",
     "### Outages",
-    "The first column names the share of the dependency's calls that fail, and for how long. 5 % of the messages are poison unless a line says otherwise. *Died* are the messages that are not poison: without a breaker, then with each rule. *Paused* is the share of the time after the outage. It is mostly the rest of the last pause. A second pause follows if the first message after it was poison.",
+    "The first column names the share of the dependency's calls that fail, and for how long. 5 % of the messages are poison unless a line says otherwise. *Died* counts the dead messages that are not poison: without a breaker, then with each rule. *Paused* is the share of the time outside the outage in which the consumer pauses or tries single messages. Mostly this is the rest of the last pause. A second pause follows if the first message after it was poison.",
     table(["the dependency fails", "found after", "died", "paused", "longest pause"], outageRows()),
-    "Evidence comes from first attempts. If few come, or some calls succeed in the outage, the evidence finds it later than the usual rule, and more messages die.",
+    "Most evidence comes from first attempts. If few come, or some calls succeed during the outage, the rule by evidence finds it later than the usual one. More messages die then.",
   ]
     .join("\n\n")
     .concat("\n");

@@ -36,7 +36,7 @@ export const compileProblems = {
   ),
   RD217: warning(
     "No handler timeout is declared",
-    "SQS hides a message from other receivers for a fixed time, and on Service Bus the SDK renews its lock for one. Without a handlerTimeout that time is the vendor's default: 30 seconds on SQS, 5 minutes on Service Bus. If a handler takes longer, the broker delivers the message a second time beside it, and that counts. Declare how long the handler may run.",
+    "SQS hides a message from other receivers for a fixed time. On Service Bus the SDK renews the lock for a fixed time. Without a handlerTimeout that time is the vendor's default: 30 seconds on SQS, 5 minutes on Service Bus. If a handler takes longer, the broker delivers the message again while the handler runs, and counts the delivery. Declare how long the handler may run.",
   ),
   RD218: error(
     "The handler may run longer than its message stays hidden",

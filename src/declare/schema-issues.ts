@@ -106,7 +106,7 @@ function sentencesOf(mistake: Mistake, input: unknown): Sentences {
     case "range": {
       const most = withoutLimit(mistake.value, schema);
       if (most !== undefined) return { notes: endlessNotes[String(key)] ?? [], help: most };
-      if (key === "attempts") return { notes: ["attempts counts the first one: 1 means no retry"] };
+      if (key === "attempts") return { notes: ["attempts counts the first run of the handler: 1 means no retry"] };
       if (key !== "factor") return {};
       return { notes: ["a factor below 1 would make each wait shorter than the one before"] };
     }

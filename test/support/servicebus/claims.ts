@@ -75,7 +75,7 @@ export const claims = {
     source: expiration,
   },
   "expiry-dead-letters": {
-    says: "with dead-lettering on expiry an expired message becomes a dead letter, without it is dropped",
+    says: "an expired message becomes a dead letter if dead-lettering on expiry is on; otherwise it is dropped",
     source: expiration,
   },
   "expiry-is-lazy": {
@@ -87,7 +87,7 @@ export const claims = {
     source: `${expiration}; azure-sdk-for-net issue 30252`,
   },
   "no-expiry-while-forwarding": {
-    says: "in an entity that forwards no message expires",
+    says: "no message expires in an entity that forwards its messages",
     source: "azure-cli issue 8424",
   },
   "time-to-live-is-carried": {

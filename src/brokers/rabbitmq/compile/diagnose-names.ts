@@ -104,7 +104,7 @@ function queueProblems(all: Plan, plan: ConsumerPlan): Diagnostic[] {
           message: `names of queues that start with ${reservedKeyPrefix} are reserved`,
           value: names.workQueue,
           notes: [
-            "the default exchange routes by the name of the queue, and such a key tells the number of the attempt",
+            "the default exchange routes by the queue's name, and a key with this beginning names the next attempt",
           ],
           help: "choose another name for the queue",
         })

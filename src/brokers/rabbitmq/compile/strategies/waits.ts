@@ -119,8 +119,8 @@ function waitSomewhere({ prefix, names }: StrategyInput, attempt: AttemptPlan): 
 }
 
 /**
- * Handlers may ask for any delay up to the maximum. Each waits in a queue with a longest delay that is at most twice as
- * long, because these delays double.
+ * Handlers may ask for any delay up to the maximum. The longest delays of the wait queues double from 1 s on. So a copy
+ * with a delay of 500 ms or more waits in a queue whose longest delay is at most twice its own.
  */
 function ladder(maxMs: number | null): number[] {
   if (maxMs === null) return [];

@@ -54,7 +54,7 @@ export function inferSystem(
   const [name = null] = systems.keys();
   const strategies = [...new Set(work.map((each) => ownSystemOf(topology, each)?.strategy ?? null))];
   const { consumerTimeoutPolicy: hasTimeout } = capabilities[target.version];
-  // Letters of queues that are not adopted would count as those of a consumer.
+  // A dead queue may be shared with queues outside `only`, and their letters would count as an adopted consumer's.
   const isOther = (each: EffectiveSettings): boolean => only.length > 0 && !work.includes(each);
   const othersDead = new Set(settings.filter(isOther).flatMap((each) => deadQueueToday(looking, each) ?? []));
   const inferred = work.map((each) => consumerOf(looking, each, { system: name, hasTimeout, othersDead }));

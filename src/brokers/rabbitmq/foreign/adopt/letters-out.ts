@@ -19,8 +19,8 @@ const usualPorts: ReadonlySet<string> = new Set(["", "15671", "15672"]);
 /**
  * The way of the letters of an old dead queue back into its work queue.
  *
- * A look counts towards the delivery limit, so `redeliver dead` refuses a queue that has one. A policy takes the limit
- * away for a while. It has the values of the policy that it goes before, because only one policy is in force.
+ * A look counts towards the delivery limit, so `redeliver dead` refuses a queue with a limit. A temporary policy
+ * removes the limit. It repeats the values of the policy that it overrides, because only one policy is in force.
  *
  * @param workQueue of all letters; null if they are of several consumers, and each has to name its own
  * @param url of the management API; null if the input is a file

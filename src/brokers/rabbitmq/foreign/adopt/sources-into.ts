@@ -87,7 +87,7 @@ function specialsOf({ arguments: given, pluginType }: BrokerExchange): readonly 
     : [`it has ${names.join(", ")}, which no declared exchange has; so it stays another owner's`];
 }
 
-/** The matches of a queue. Null if a declaration can say none of them. */
+/** The matches of a queue. `keys` is null if a declaration can express none of them. */
 function matchesOf(bindings: readonly BrokerBinding[]): {
   readonly keys: FoundSource["keys"] | null;
   /** The bindings that no declaration can say. */

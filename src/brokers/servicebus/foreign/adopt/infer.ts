@@ -119,8 +119,8 @@ function forwarded({ path, forwardDeadLetteredTo }: ReadEntity): readonly Unsaid
 }
 
 /**
- * A work queue may have a time to live and forward its dead letters, too. But these go to a queue for failures, or topics
- * feed it.
+ * A work queue may also have a time to live and forward its dead letters. But it forwards them to a queue for failures,
+ * or other entities forward to it.
  *
  * @param fed the queues that others forward to
  */

@@ -87,13 +87,13 @@ export const sentences = {
     predicate: `delays messages by a time to live of ${timeToLive}, without a guaranteed time`,
     notes: [
       "Service Bus promises no time at which a message expires",
-      `a forwarded message keeps its time to live: in ${to} it runs again`,
+      `a forwarded message keeps its time to live, and in ${to} this time starts anew`,
     ],
     help: "schedule a copy for the time of the next attempt, and complete the message",
   }),
   RD750: ({ window, lock }: { readonly window: string | undefined; readonly lock: string | undefined }) => ({
     predicate: `forgets the ids of messages after ${window}, before a lock of ${lock} has run out`,
-    notes: ["the second copy of a crashed consumer comes after that, and counts as new"],
+    notes: ["after a crash the second copy comes when the lock ends, and Service Bus takes it for a new message"],
     help: "choose a window that is longer than the lock",
   }),
   RD751: ({ others }: { readonly others: readonly string[] }) => ({
