@@ -123,7 +123,7 @@ test("a change that changes nothing is as safe as the topology itself", { timeou
       expect(changes.map(({ unsafe }) => unsafe.length > 0)).toEqual(isUnsafe);
       for (const each of isUnsafe) counts[each ? "unsafe" : "safe"] += 1;
     }),
-    { numRuns: 200 },
+    { numRuns: 500 },
   );
   for (const count of Object.values(counts)) expect(count).toBeGreaterThan(20);
 });
