@@ -15,7 +15,7 @@ export interface Importable {
 
 /**
  * The entries that put each resource that is there below its component. A resource with a reason against it is left out,
- * and so are those of a consumer that moves to a new queue, but for a dead queue that stays.
+ * and so are those of a consumer that moves to a new queue.
  *
  * @param component the name of the component in the program
  */
@@ -27,11 +27,7 @@ export function importsBelow(
   stays: readonly Stay[] = [],
 ): Imports {
   const moved = new Set(moves.map(({ consumer }) => consumer));
-  // A dead queue that stays is the new queue's, too.
-  const dead = new Set(moves.flatMap(({ keptDead }) => [`queue ${keptDead}`, `policy ${keptDead}`]));
-  const staying = all.filter(
-    ({ consumer = null, place }) => consumer === null || !moved.has(consumer) || dead.has(place),
-  );
+  const staying = all.filter(({ consumer = null }) => consumer === null || !moved.has(consumer));
   const taken = staying.flatMap(({ type: own, logicalName, id, reason }, index): readonly ImportEntry[] =>
     id === null || reason !== null
       ? []

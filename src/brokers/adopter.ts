@@ -1,5 +1,6 @@
 import type { FoundSystem, Imports } from "../adopt/found.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
+import type { DeployedDifference } from "./drift.ts";
 
 /** Infers a declaration from a topology that Redeliver did not make, and takes its resources over. */
 export interface Adopter<Target, Deployment, System> {
@@ -11,6 +12,8 @@ export interface Adopter<Target, Deployment, System> {
   readonly assumedOf?: (deployment: Deployment, compiled: System) => object;
   /** The kinds of resources that keep their attributes under a deployment. */
   readonly fixed: readonly string[];
+  /** True for a difference that is only a policy of the system which is not there yet. */
+  readonly isNewPolicy?: (difference: Pick<DeployedDifference<unknown>, "settings">) => boolean;
   /** A sentence without its end: the effect of a deployment on the differences. */
   readonly effect: string;
   /** The type in Terraform for a type of Pulumi; null for a resource that takes nothing over. */

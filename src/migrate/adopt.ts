@@ -20,6 +20,8 @@ export interface Adopted {
   readonly refused: readonly Unsaid[];
   /** The differences of policies and bindings. Null if the broker has no comparison yet. */
   readonly judged: readonly JudgedDifference[] | null;
+  /** Those of `judged` that go with a policy which the deployment adds. */
+  readonly newPolicies: readonly JudgedDifference[];
   /** The number of resources that a deployment adds, with the new queues of all consumers that move. */
   readonly added: number;
   /** The errors that the audit finds today. */
@@ -113,6 +115,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
   const losing = lossesAfter(deployment, found.value, proved, findings, target);
   const differences = drift === null ? null : judgeDrift(drift.value);
   const imports = adopter.importsOf(deployment, proved.compiled, draft.system.name, url);
+  const judged = differences?.filter((each) => isOpen(each, imports, adopter.fixed)) ?? null;
   const moved = imports.moves.length === 0 ? null : proveDraft(movedDraft(draft, imports.moves), used);
   const { declared } =
     moved?.ok === true ? adopter.importsOf(deployment, moved.value.compiled, draft.system.name, url) : imports;
@@ -126,7 +129,8 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
       isMoved: written.draft !== draft,
       refused,
       unsaid: [...refused, ...draft.unsaid, ...unsaidOptions(draft.options)],
-      judged: differences?.filter((each) => isOpen(each, imports, adopter.fixed)) ?? null,
+      judged,
+      newPolicies: judged?.filter((each) => adopter.isNewPolicy?.(each) === true) ?? [],
       // The first entry is the component.
       added: declared - (imports.entries.length - 1),
       findings,

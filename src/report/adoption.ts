@@ -25,8 +25,8 @@ export const againstFound = ({ effect }: Adopted): DriftWords => ({
  * @param forget the commands that take resources out of the state of another program; null if no state was read
  */
 export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget: readonly string[] | null): string {
-  const { proved, isMoved, findings, imports, added, fixed } = adopted;
-  const judged = adopted.judged?.filter((each) => !isNewPolicy(each)) ?? null;
+  const { proved, isMoved, findings, imports, added, fixed, newPolicies } = adopted;
+  const judged = adopted.judged?.filter((each) => !newPolicies.includes(each)) ?? null;
   const losses = [...adopted.unsaid.filter(({ isLoss }) => isLoss), ...lossesWithout(adopted)];
   const { compiled } = proved;
   const there = imports.entries.length - 1;
@@ -59,7 +59,7 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
       ? []
       : [`These lose messages today:\n${listed(losses)}${moving.size === 0 ? "" : briefly(findings)}`]),
     ...(findings.length === 0 || moving.size > 0 ? [] : [`${renderDiagnostics(findings, { colour })}\n`]),
-    ...(judged === null || (judged.length === 0 && moving.size + (adopted.judged?.length ?? 0) > 0)
+    ...(judged === null || (judged.length === 0 && moving.size + newPolicies.length > 0)
       ? []
       : [
           `The compiled declaration against the input:\n\n${renderDriftText({ title, judged, words: againstFound(adopted), others: [] }, colour)}`,
@@ -83,16 +83,11 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
   ].join("\n");
 }
 
-/** True for a policy that the deployment puts in force. */
-function isNewPolicy({ settings }: JudgedDifference): boolean {
-  return settings.some(({ key, declared }) => key === "policies" && declared !== undefined);
-}
-
 /** The losses that the new policies end. `unsaid` may name the queue already. */
-function lossesWithout({ judged, unsaid }: Adopted): readonly Unsaid[] {
+function lossesWithout({ newPolicies, unsaid }: Adopted): readonly Unsaid[] {
   const known = new Set(unsaid.flatMap(({ place, isLoss }) => (isLoss ? [place] : [])));
-  return (judged ?? [])
-    .filter((each) => isNewPolicy(each) && each.effect === "loss" && !known.has(each.name))
+  return newPolicies
+    .filter(({ effect, name }) => effect === "loss" && !known.has(name))
     .map(({ name, reason }) => ({ place: name, fact: reason }));
 }
 

@@ -13,7 +13,7 @@ import { deployedOver } from "./foreign/adopt/deployed-over.ts";
 import { migrating } from "./foreign/carry-out.ts";
 import { importsOf } from "./foreign/adopt/imports.ts";
 import { inferSystem } from "./foreign/adopt/infer.ts";
-import { deploymentOf, driftOf } from "./foreign/drift.ts";
+import { deploymentOf, driftOf, isNewPolicy } from "./foreign/drift.ts";
 import { liveWithReports } from "./foreign/live.ts";
 import { evidenceOf } from "./prove/evidence.ts";
 import { exportDefinitions } from "./make/export.ts";
@@ -93,6 +93,7 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
       deployedOver,
       assumedOf: policiesOfOthers,
       fixed: ["queue", "exchange"],
+      isNewPolicy,
       effect: `a deployment writes policies and bindings; the arguments of a queue cannot change in place, and the way is in ${docsPage("adopting")}`,
       terraformType: (token: string) => terraformTypeOf(terraformTypes, token),
       importsOf,

@@ -214,6 +214,14 @@ const kinds = {
   "exchange-policy": "policy in force on the exchange",
 } as const;
 
+/** The setting of a difference with the names of the policies in force. */
+const namesKey = "policies";
+
+/** True if the declared policy is not in force. */
+export function isNewPolicy({ settings }: Pick<DeployedDifference<unknown>, "settings">): boolean {
+  return settings.some(({ key, declared }) => key === namesKey && declared !== undefined);
+}
+
 function told(
   difference: Difference,
   policies: readonly PolicyIndex[],
@@ -230,7 +238,7 @@ function told(
       .toSorted()
       .join(", ");
   });
-  const others = declared === deployed ? [] : [{ key: "policies", declared, deployed: deployed || undefined }];
+  const others = declared === deployed ? [] : [{ key: namesKey, declared, deployed: deployed || undefined }];
   return { change, kind: kinds[kind], name, settings: [...settings, ...others] };
 }
 

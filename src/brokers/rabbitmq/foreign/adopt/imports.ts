@@ -32,7 +32,10 @@ export function importsOf(
   const looking = lookAt(host.topology, versionOf(deployment, compiled));
   const virtualHost = ownName === namelessVirtualHost ? "VHOST" : ownName;
   const moves = movesOf(looking, compiled, all, { virtualHost, url });
-  return importsBelow(componentType, component, all, moves, staysOf(looking, compiled, moves, virtualHost));
+  // A dead queue that stays is the new queue's, too.
+  const kept = new Set(moves.flatMap(({ keptDead }) => [`queue ${keptDead}`, `policy ${keptDead}`]));
+  const shared = all.map((each) => (kept.has(each.place) ? { ...each, consumer: null } : each));
+  return importsBelow(componentType, component, shared, moves, staysOf(looking, compiled, moves, virtualHost));
 }
 
 function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: string): readonly Importable[] {
