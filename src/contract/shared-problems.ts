@@ -189,7 +189,7 @@ export function refuseQueueArguments(plan: ConsumerPlan, broker: string): Diagno
       ? []
       : diagnosed("RD240", {
           path: ["consumers", plan.consumer, ...path],
-          message: `queues of ${broker} have no ${path[0] === "queueArguments" ? "such arguments" : "arguments and no policies"}`,
+          message: `queues of ${broker} have no such ${path[0] === "queueArguments" ? "arguments" : "settings"}`,
           value,
           notes: ["the broker would run the queue as if the declaration did not have them"],
           help: `leave ${path.join(".")} out, or use RabbitMQ`,

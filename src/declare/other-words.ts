@@ -8,6 +8,7 @@ const otherWords: Readonly<Record<string, string>> = {
   name: "exchange exchangename topic topicname system service application app",
   queue: "queuename name",
   queueArguments: "arguments args queueargs xarguments declareargs",
+  queueSettings: "settings",
   singleActiveConsumer: "xsingleactiveconsumer exclusiveconsumer activeconsumer sac",
   maxLength: "xmaxlength maxlen",
   maxLengthBytes: "xmaxlengthbytes maxbytes",
