@@ -140,6 +140,9 @@ test.for(brokers())(
     await until(30_000, async () => (await policyOfEachQueue(broker, system.vhost)).get("shop.billing") === "team");
     const started = consume(checked(declared), "billing", options, () => {});
     await expect(started).rejects.toThrow(/dead-letter-exchange/);
+    // By AMQP alone no policy shows, as docs/sources.md says.
+    const unseen = { target, connection: { url: system.url } };
+    await (await consume(checked(declared), "billing", unseen, () => {})).stop();
     const file = join(temporaryFolder("queue-arguments"), `${version}.json`);
     writeFileSync(file, JSON.stringify(declared));
     const url = `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(system.vhost)}`;

@@ -188,6 +188,23 @@ describe("exchanges, subscriptions and containers of queues", () => {
     expect(found).toEqual(loss === null ? [] : [`${told}: ${loss}`]);
   });
 
+  test("a queue that has its dead-letter exchange by a policy that stays needs that exchange", async () => {
+    const settings = { durable: true, argumentsJson: JSON.stringify({ "x-queue-type": "quorum" }) };
+    const definition = { "dead-letter-exchange": "again" };
+    const kept = (): void => {
+      void new Queue("orders", { name: "orders", vhost: "/", settings }, { retainOnDelete: true });
+      const policy = { pattern: "^orders$", applyTo: "queues", priority: 0, definition };
+      void new Policy("orders", { name: "orders", vhost: "/", policy }, { retainOnDelete: true });
+    };
+    const whole = await runProgram(() => {
+      kept();
+      void new Exchange("again", { name: "again", vhost: "/", settings: { type: "fanout", durable: true } });
+    });
+    expect(ofDeletions(await judged(whole, await runProgram(kept)))).toEqual([
+      expect.stringContaining("orders stays on the broker, and messages that die in it then have no destination"),
+    ]);
+  });
+
   test("a queue that stays at AWS needs its subscription, and a subscription that stays in its namespace needs its rules", async () => {
     const none = await runProgram(() => undefined);
     const atAws = await runProgram(() => {

@@ -52,6 +52,34 @@ const symfonyDelay = (delayMs: number): object =>
     ...deadThrough("messages", ""),
   });
 
+function delayedByPolicy(given: object = {}): Omit<AdoptedTopology, "rejected" | "unsaid"> {
+  const shipping = {
+    name: "shipping",
+    vhost: "/",
+    pattern: "^shipping$",
+    "apply-to": "quorum_queues",
+    priority: 1,
+    definition: {
+      "delayed-retry-type": "failed",
+      "delayed-retry-min": 1_000,
+      "delayed-retry-max": 2_000,
+      "delivery-limit": 3,
+      "dead-letter-exchange": "failed",
+      "dead-letter-routing-key": "shipping",
+    },
+  };
+  return {
+    definitions: {
+      exchanges: [exchange("orders", "topic"), exchange("failed", "direct")],
+      queues: [queue("shipping", { ...quorum, ...given }), queue("shipping.failed", quorum)],
+      bindings: [binding("orders", "shipping", "#"), binding("failed", "shipping.failed", "shipping")],
+      policies: [shipping],
+    },
+    consumers: { shipping: [4, { kind: "linear", first: "1s", max: "2s" }, "shipping.failed"] },
+    sources: ["orders"],
+  };
+}
+
 export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
   // The samples of Spring AMQP: a rejected message waits in a queue, and the listener parks it after some `x-death`.
   "Spring AMQP with a waiting queue and a parking lot": {
@@ -222,59 +250,13 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
   },
   // The documentation of RabbitMQ 4.3, "Delayed Retry", by a policy.
   "delayed retry by a policy": {
-    definitions: {
-      exchanges: [exchange("orders", "topic"), exchange("failed", "direct")],
-      queues: [queue("shipping", quorum), queue("shipping.failed", quorum)],
-      bindings: [binding("orders", "shipping", "#"), binding("failed", "shipping.failed", "shipping")],
-      policies: [
-        {
-          name: "shipping",
-          vhost: "/",
-          pattern: "^shipping$",
-          "apply-to": "quorum_queues",
-          priority: 1,
-          definition: {
-            "delayed-retry-type": "failed",
-            "delayed-retry-min": 1_000,
-            "delayed-retry-max": 2_000,
-            "delivery-limit": 3,
-            "dead-letter-exchange": "failed",
-            "dead-letter-routing-key": "shipping",
-          },
-        },
-      ],
-    },
-    consumers: { shipping: [4, { kind: "linear", first: "1s", max: "2s" }, "shipping.failed"] },
-    sources: ["orders"],
+    ...delayedByPolicy(),
     rejected: "kept",
     unsaid: /nothing shows who makes it/,
   },
   // The same with an argument that keeps the queue from getting its settings by a policy.
   "delayed retry by a policy, and a limit by an argument": {
-    definitions: {
-      exchanges: [exchange("orders", "topic"), exchange("failed", "direct")],
-      queues: [queue("shipping", { ...quorum, "x-max-length": 10_000 }), queue("shipping.failed", quorum)],
-      bindings: [binding("orders", "shipping", "#"), binding("failed", "shipping.failed", "shipping")],
-      policies: [
-        {
-          name: "shipping",
-          vhost: "/",
-          pattern: "^shipping$",
-          "apply-to": "quorum_queues",
-          priority: 1,
-          definition: {
-            "delayed-retry-type": "failed",
-            "delayed-retry-min": 1_000,
-            "delayed-retry-max": 2_000,
-            "delivery-limit": 3,
-            "dead-letter-exchange": "failed",
-            "dead-letter-routing-key": "shipping",
-          },
-        },
-      ],
-    },
-    consumers: { shipping: [4, { kind: "linear", first: "1s", max: "2s" }, "shipping.failed"] },
-    sources: ["orders"],
+    ...delayedByPolicy({ "x-max-length": 10_000 }),
     rejected: "lost after",
     unsaid: /max-length is 10000/,
   },

@@ -45,6 +45,22 @@ describe("a dead queue with letters of a queue that is not adopted", () => {
   });
 });
 
+test("a dead queue that cannot stay does not move its consumer, and keeps its letters", () => {
+  const parts = {
+    exchanges: [exchange("orders", "topic")],
+    queues: [bare("billing"), queue("billing_error", { ...quorum, "x-message-ttl": 60_000 })],
+    bindings: [binding("orders", "billing", "a")],
+    policies: [],
+  };
+  const adopted = adoptText(textOf(parts));
+  expect(adopted.imports.moves).toEqual([]);
+  expect(adopted.proved.compiled.contracts).toMatchObject([{ workQueue: "billing", deadQueue: "billing.dead" }]);
+  expect(adopted.unsaid).toContainEqual({
+    place: "billing_error",
+    fact: "its settings cannot change, so billing gets another dead queue. The letters here stay",
+  });
+});
+
 test("in the middle of a move, the way of the new queue into the dead queue stays", () => {
   const made = {
     exchanges: [exchange("orders", "topic"), exchange("shop.dead", "direct"), exchange("billing_error", "fanout")],
