@@ -41,7 +41,10 @@ export async function diffCommand(file: string, other: string | undefined, optio
   const [source] = sources;
   if (sources.length + (other === undefined ? 0 : 1) !== 1 || source?.kind === "stack") {
     const files = auditedBrokers().map(({ auditor }) => `--${auditor.file.option} FILE`);
-    return usage(`diff takes one of --url URL, ${files.join(", ")} and a second declaration`, answer);
+    return usage(
+      `diff takes one of --url URL (or managementUrl of the environment), ${files.join(", ")} and a second declaration`,
+      answer,
+    );
   }
   const target = loadTarget(options.target, options.strategy);
   const asked = { ...answer, target: options.target, strategy: options.strategy };

@@ -124,7 +124,7 @@ function addressOf(
   const refuse = (message: string): Checked<never> =>
     refusedFor("RD407", { path: "url", message, help: unreachableHelp });
   const hint = `in a password @ / ? # and % are written %40 %2F %3F %23 and %25; or leave it out and set ${names.password}`;
-  if (!URL.canParse(text)) return refuse(`the URL is malformed; ${hint}`);
+  if (!URL.canParse(text)) return refuse(`the URL is malformed: a port is a number up to 65535, and ${hint}`);
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     return refuse("the URL begins with neither http: nor https:, which the management API uses");

@@ -57,7 +57,9 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
     `Inferred, and nothing is changed:\n${consumers.join("")}`,
     ...(findings.length + losses.length === 0
       ? []
-      : [`These lose messages today:\n${listed(losses)}${moving.size === 0 ? "" : briefly(findings)}`]),
+      : [
+          `These lose messages today:\n${listed(losses)}${moving.size === 0 ? "" : briefly(findings)}${findings.length > 0 && moving.size === 0 ? "" : "  The declared system loses none of them.\n"}`,
+        ]),
     ...(findings.length === 0 || moving.size > 0 ? [] : [`${renderDiagnostics(findings, { colour })}\n`]),
     ...(judged === null || (judged.length === 0 && moving.size + newPolicies.length > 0)
       ? []
@@ -94,7 +96,7 @@ function lossesWithout({ newPolicies, unsaid }: Adopted): readonly Unsaid[] {
 /** The findings that a move ends. The way of each lost message is in the audit. */
 function briefly(findings: Adopted["findings"]): string {
   const lines = findings.map(({ code, message }) => `  ${visible(message)} (${code})\n`);
-  return `${lines.join("")}  The declared system loses none of them. redeliver audit shows how they are lost.\n`;
+  return `${lines.join("")}${lines.length === 0 ? "" : "  redeliver audit shows how they are lost.\n"}`;
 }
 
 const counted = (count: number): string => `${count} resource${count === 1 ? "" : "s"}`;

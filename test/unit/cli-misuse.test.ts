@@ -114,7 +114,7 @@ test("diff offers an export of every broker, and refuses that of another broker"
     expect(error).toBe("error: the target is one of RabbitMQ, but the input is of another broker\n");
   }
   expect((await runCommand(["diff", "shop.yaml", ...target])).error).toBe(
-    "error: diff takes one of --url URL, --definitions FILE, --sqs FILE, --servicebus FILE and a second declaration\n",
+    "error: diff takes one of --url URL (or managementUrl of the environment), --definitions FILE, --sqs FILE, --servicebus FILE and a second declaration\n",
   );
 });
 
