@@ -23,7 +23,12 @@ const retry = { attempts: 4, backoff: { kind: "constant", delay: "2s" } };
 const system = checked(
   shopWith({
     billing: { from: { orders: ["order.placed"] }, retry },
-    mail: { from: { orders: "all" }, retry: { ...retry, attempts: 2 } },
+    mail: {
+      from: { orders: "all" },
+      retry: { ...retry, attempts: 2 },
+      queueSettings: "policy",
+      deadLetter: { queueSettings: "policy" },
+    },
   }),
 );
 

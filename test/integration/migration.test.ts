@@ -60,6 +60,8 @@ const rowsOn = ({ version }: Broker): readonly Row[] => {
     ["another name for the work queue", {}, { queue: "invoices" }, "auto", "auto"],
     ["a source of another kind", {}, { kind: "direct" }, "auto", "auto"],
     ["another source, and another work queue", {}, { source: "sales", queue: "invoices" }, "auto", "auto"],
+    ["the settings of the queue into a policy", {}, { queueSettings: "policy" }, "auto", "auto"],
+    ["the settings of the queue out of a policy", { queueSettings: "policy" }, {}, "auto", "auto"],
     ...pairs,
   ];
 };
