@@ -179,3 +179,16 @@ test.for(cases)("$strategy, $name: two declarations show the change alone", ({ s
   const bindings = judged.filter(({ change, kind }) => change === "extra" && kind === "binding");
   expect(bindings.filter(({ effect }) => effect === "harmless")).toEqual([]);
 });
+
+test("the fix for a binding into a source does not cut off its messages", () => {
+  const next = provedOn("staged", shop);
+  const binding = bound("amq.topic", "shop.orders", "order.#", toExchange);
+  const found = compared(
+    broker(next, next, (it) => ({ ...it, bindings: [...it.bindings, binding] })),
+    next,
+  );
+  // A deployment does not remove the binding, and it may be the only way of messages that are wanted.
+  expect(found.map(({ effect, repair }) => [effect, repair])).toEqual([
+    ["otherwise", expect.stringContaining('declare the source shop.orders with owner: "other"')],
+  ]);
+});

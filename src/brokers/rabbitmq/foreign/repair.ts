@@ -1,4 +1,4 @@
-import { type Difference, foreignHelp } from "../compile/differences.ts";
+import { type Difference, type FoundBinding, foreignHelp } from "../compile/differences.ts";
 import type { Topology } from "../compile/topology.ts";
 
 const again = "deploy with `pulumi up --refresh`";
@@ -17,10 +17,10 @@ const ofQueues = {
  *
  * Source: provider 3.3.8, `doesn't support update`; `test/integration/drift-repair.test.ts`.
  */
-export function repairOf(
-  { change, kind, name }: Difference,
-  { queues, exchanges }: Topology,
-): { readonly repair?: string } {
+export function repairOf(difference: Difference, topology: Topology): { readonly repair?: string } {
+  const { change, kind, name } = difference;
+  const { queues, exchanges } = topology;
+  if (change === "extra") return waysIn(difference.binding, topology);
   if (change !== "different") return {};
   if (kind === "queue") {
     const role = queues.find((queue) => queue.name === name)?.role;
@@ -31,4 +31,22 @@ export function repairOf(
   const isSource = exchanges.some((each) => each.name === name && each.role === "source");
   const users = isSource ? "publishers" : "consumers";
   return { repair: `stop the ${users}, delete the exchange, ${again}, and start the ${users}` };
+}
+
+/** A binding of others into a work queue or a source. It may be the only way of wanted messages. */
+function waysIn(
+  { source, destination, destinationKind }: FoundBinding,
+  { queues, exchanges }: Topology,
+): { readonly repair?: string } {
+  const [resources, entry] = destinationKind === "exchange" ? [exchanges, "source"] : [queues, "work"];
+  const isEntry = resources.some(({ name, role }) => name === destination && role === entry);
+  if (!isEntry || exchanges.some(({ name }) => name === source)) return {};
+  // A declaration has no bindings between exchanges.
+  const wanted =
+    entry === "source"
+      ? `declare the source ${destination} with owner: "other", and deploy`
+      : "declare them in from of the consumer";
+  return {
+    repair: `find out who publishes to ${source}. If ${destination} is to get these messages, ${wanted}. If not, delete the binding by hand`,
+  };
 }
