@@ -1,6 +1,6 @@
 import { type Diagnostic, diagnosed } from "../diagnostics/diagnostic.ts";
 import { sharesDeadNames } from "../plan/names.ts";
-import type { Plan } from "../plan/plan.ts";
+import type { ConsumerPlan, Plan } from "../plan/plan.ts";
 import { misfit } from "./shared-problems.ts";
 
 /** Each consumer has a dead queue of its own, or the consumers of a system share one. */
@@ -14,19 +14,24 @@ export function diagnoseDeadQueue(broker: string, word: unknown): Diagnostic[] {
   return [misfit(["target", "deadQueue"], word, message, `write one of ${deadQueueKinds.join(", ")}`)];
 }
 
-/** Refuses a name for the dead queue of one consumer, if the target makes all consumers share one. */
+/** The target of one consumer. If the declaration names its dead queue, it does not have the shared one. */
+export function withOwnDeadQueue<Target extends { readonly deadQueue?: DeadQueueKind }>(
+  target: Target,
+  { deadQueue }: Pick<ConsumerPlan, "deadQueue">,
+): Target {
+  if (deadQueue === undefined || target.deadQueue !== "shared") return target;
+  const { deadQueue: _, ...own } = target;
+  return own as Target;
+}
+
+/** Refuses a template for the names of dead queues that gives each consumer another, if they share one. */
 export function refuseOwnDeadNames(plan: Plan, { deadQueue }: { readonly deadQueue?: DeadQueueKind }): Diagnostic[] {
-  if (deadQueue !== "shared") return [];
-  const message = "this names a dead queue for each consumer, and the target makes all consumers share one";
-  const [template, help] = [plan.names?.dead, "leave it out, or leave deadQueue out of the target"];
-  return [
-    ...(template === undefined || sharesDeadNames(plan)
-      ? []
-      : diagnosed("RD204", { path: ["names", "dead"], message, value: template, help })),
-    ...plan.consumers.flatMap(({ consumer, deadQueue: value }) =>
-      value === undefined
-        ? []
-        : diagnosed("RD204", { path: ["consumers", consumer, "deadLetter", "queue"], message, value, help }),
-    ),
-  ];
+  const value = plan.names?.dead;
+  if (deadQueue !== "shared" || value === undefined || sharesDeadNames(plan)) return [];
+  return diagnosed("RD204", {
+    path: ["names", "dead"],
+    message: "this names a dead queue for each consumer, and the target makes all consumers share one",
+    value,
+    help: "leave it out, or leave deadQueue out of the target",
+  });
 }

@@ -132,12 +132,13 @@ export function declaredQueue(
   const queue = isParked ? contract.parkedQueue : contract.deadQueue;
   if (queue === undefined)
     throw new UsageError(`the consumer ${consumer} has no queue for parked letters: declare deadLetter.park`);
-  const { generations } = plan.consumers.find((each) => each.consumer === consumer)?.retry ?? {};
+  const planned = plan.consumers.find((each) => each.consumer === consumer);
   const subject = brokerOf(target)
     .subjectsOf(compiled, target)
     .find((each) => each.consumer === consumer);
   const { workQueue } = contract;
-  const isShared = target.deadQueue === "shared" && !isParked;
+  const isShared = target.deadQueue === "shared" && planned?.deadQueue === undefined && !isParked;
+  const { generations } = planned?.retry ?? {};
   const place = placeIn(target);
   return { broker: target.broker, place, queue, consumer, isShared, contract, workQueue, generations, subject };
 }

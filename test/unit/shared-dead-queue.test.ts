@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 
 import { brokers, compile, type CompiledSystem, type SystemInput, type TargetInput } from "../../src/index.ts";
+import { declaredQueue } from "../../src/dead-letters/dead-queue.ts";
+import { compileAndProve } from "../../src/compile/compile.ts";
 import { verifyAll } from "../../src/verify/verify.ts";
 import { accepted, checked } from "../support/examples.ts";
 
@@ -60,10 +62,10 @@ test.each<readonly [string, SystemInput, TargetInput, readonly string[]]>([
   ["a template", shop({ names: { dead: "{queue}.x" } }), rabbitmq("4.3", "auto"), ["RD204 names.dead"]],
   ["a template", shop({ names: { dead: "x-{consumer}" } }), sqs, ["RD204 names.dead"]],
   [
-    "a name of one",
-    shop({}, { ...others, billing: { ...consumer, deadLetter: { queue: "x" } } }),
+    "the shared name for one",
+    shop({}, { ...others, billing: { ...consumer, deadLetter: { queue: "shop.dead" } } }),
     rabbitmq("4.3", "auto"),
-    ["RD204 consumers.billing.deadLetter.queue"],
+    ["RD205 consumers.billing.deadLetter.queue"],
   ],
   ["a work queue", shop({}, { ...others, dead: consumer }), rabbitmq("4.3", "auto"), ["RD205 consumers.dead"]],
   ["a work queue", shop({}, { ...others, dead: consumer }), sqs, ["RD205 consumers.dead"]],
@@ -78,6 +80,40 @@ test.each<readonly [string, SystemInput, TargetInput, readonly string[]]>([
   ],
 ])("%s is refused (%#)", (_, system, target, problems) => {
   expect(problemsOf(system, target)).toEqual(problems);
+});
+
+const inOrder = { ...consumer, retry: { attempts: 3, backoff: { kind: "immediate" } }, order: "per-key" };
+
+test.each<readonly [string, TargetInput, Readonly<Record<string, object>>]>([
+  ...["native", "staged", "waits"].map(
+    (strategy) =>
+      [strategy, rabbitmq("4.3", strategy), { ...others, billing: consumer }] as const satisfies readonly unknown[],
+  ),
+  ["redrive", sqs, { ...others, billing: consumer }],
+  ["a FIFO queue", sqs, { ...others, billing: inOrder }],
+])("a consumer that names its dead queue does not share it: %s", (_, target, consumers) => {
+  const settings = target.broker === "rabbitmq" ? { queueSettings: "policy" } : {};
+  // Whether it comes first or last.
+  for (const order of [Object.entries(consumers), Object.entries(consumers).toReversed()]) {
+    const named = order.map(([name, own]) =>
+      name === "billing" ? [name, { ...own, deadLetter: { queue: "letters", ...settings } }] : [name, own],
+    );
+    const system = checked(shop({}, Object.fromEntries(named)));
+    const proved = accepted(compileAndProve(system, shared(target)));
+    const { plan, compiled, verdicts } = proved;
+    // A command for its letters looks at all letters of its queue.
+    const isShared = (name: string): boolean => declaredQueue(proved, name, false).isShared;
+    expect([isShared("billing"), isShared("mail")]).toEqual([false, true]);
+    const suffix = plan.consumers.some((each) => each.order === "per-key") ? ".fifo" : "";
+    const dead = Object.fromEntries(compiled.contracts.map((each) => [each.consumer, each.deadQueue]));
+    const one = target.broker === "sqs" ? "shop-dead" : "shop.dead";
+    expect(dead).toEqual({
+      ...Object.fromEntries(Object.keys(others).map((each) => [each, one])),
+      billing: `letters${suffix}`,
+    });
+    expect(verdicts.flatMap(({ violations }) => violations)).toEqual([]);
+    expect(queuesOf(compiled).filter((each) => each === one)).toHaveLength(1);
+  }
 });
 
 test.each(["rabbitmq@4.3", "sqs@eu-west-1", "servicebus@standard"])("%s knows two words", (text) => {

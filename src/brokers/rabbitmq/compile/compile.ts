@@ -6,6 +6,7 @@ import type { Compiled } from "../../broker.ts";
 import { type Objections, chooseStrategy } from "../../../contract/choose-strategy.ts";
 import { type CompiledConsumer, compileConsumers } from "../../../contract/compile-consumer.ts";
 import { withOwnStrategy } from "../../../contract/own-strategy.ts";
+import { withOwnDeadQueue } from "../../../contract/shared-dead-queue.ts";
 import { sharedQueues } from "../../../contract/shared-problems.ts";
 import { type RabbitmqTarget, type StrategyName, capabilities, capabilitiesOf, formatTarget } from "./capabilities.ts";
 import type { Contract } from "./contract.ts";
@@ -43,7 +44,13 @@ export function compileRabbitmq(plan: Plan, target: RabbitmqTarget): Checked<Rab
   const prefix = sharedPrefix(plan);
   const sharedNames = new Set<string>();
   const { diagnostics, contracts, promises, choices } = compileConsumers(plan.consumers, (consumer) =>
-    compileConsumer(draft, plan, consumer, withOwnStrategy(target, consumer.consumer), sharedNames),
+    compileConsumer(
+      draft,
+      plan,
+      consumer,
+      withOwnDeadQueue(withOwnStrategy(target, consumer.consumer), consumer),
+      sharedNames,
+    ),
   );
   const topology: Topology = deepFreeze({
     broker: "rabbitmq",

@@ -43,12 +43,12 @@ export function lengthObjection(plan: ConsumerPlan, { attempts }: RetryPlan): Ob
 
 /** The settings of a shared dead queue are those of no consumer. */
 function diagnoseSettings(plan: ConsumerPlan, { deadQueue }: RabbitmqTarget): Diagnostic[] {
-  if (plan.deadQueueSettings === undefined || deadQueue !== "shared") return [];
+  if (plan.deadQueueSettings === undefined || plan.deadQueue !== undefined || deadQueue !== "shared") return [];
   return diagnosed("RD240", {
     path: ["consumers", plan.consumer, "deadLetter", "queueSettings"],
     message: "this is for the dead queue of one consumer, and the target makes all consumers share one",
     value: plan.deadQueueSettings,
-    help: "leave it out, or leave deadQueue out of the target",
+    help: "leave it out, or name a dead queue of its own in deadLetter.queue",
   });
 }
 

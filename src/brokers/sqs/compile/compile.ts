@@ -5,7 +5,7 @@ import type { Compiled } from "../../broker.ts";
 import { type CompiledConsumer, compileConsumers } from "../../../contract/compile-consumer.ts";
 import { withOwnStrategy } from "../../../contract/own-strategy.ts";
 import { chooseStrategy } from "../../../contract/choose-strategy.ts";
-import { refuseOwnDeadNames } from "../../../contract/shared-dead-queue.ts";
+import { refuseOwnDeadNames, withOwnDeadQueue } from "../../../contract/shared-dead-queue.ts";
 import { sharedDeadName } from "../../../plan/names.ts";
 import { sharedQueues } from "../../../contract/shared-problems.ts";
 import { type SqsTarget, type StrategyName, formatTarget } from "./capabilities.ts";
@@ -50,7 +50,13 @@ export function compileSqs(whole: Plan, target: SqsTarget): Checked<SqsCompiled>
   const draft: TopologyDraft = { queues: [], topics: [], subscriptions: [], mappings: [], alarms: [] };
   addTopics(draft, plan, fifo);
   const { diagnostics, contracts, promises, choices } = compileConsumers(plan.consumers, (consumer) =>
-    compileConsumer(draft, split, consumer, withOwnStrategy(target, consumer.consumer), fifo),
+    compileConsumer(
+      draft,
+      split,
+      consumer,
+      withOwnDeadQueue(withOwnStrategy(target, consumer.consumer), consumer),
+      fifo,
+    ),
   );
   const topology: SqsTopology = deepFreeze({
     broker: "sqs",

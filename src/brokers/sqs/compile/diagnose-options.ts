@@ -61,11 +61,13 @@ export function keyWarning({ kmsKey }: SqsOptions, { consumers, sources }: Plan)
  * consumer would wait behind those of another.
  */
 export function refuseSharedFifo({ consumers }: Plan, { deadQueue }: SqsTarget): Diagnostic[] {
-  const inOrder = consumers.filter(({ order }) => order === "per-key").map(({ consumer }) => consumer);
+  const inOrder = consumers
+    .filter((each) => each.order === "per-key" && each.deadQueue === undefined)
+    .map(({ consumer }) => consumer);
   if (deadQueue !== "shared" || inOrder.length === 0) return [];
   const message = `${inOrder.join(", ")} cannot share a dead queue: with order: "per-key" it is a FIFO queue`;
   const note = "letters of one message group would wait behind those of another consumer, and nobody could send them";
-  const help = "leave deadQueue out, or declare the consumers in order as a system of their own";
+  const help = "name a dead queue of its own in deadLetter.queue of each, or leave deadQueue out";
   return [misfit(["target", "deadQueue"], deadQueue, message, help, [note])];
 }
 

@@ -50,7 +50,7 @@ export function addConsumer(draft: TopologyDraft, resources: ConsumerResources):
   if (input.target.deadQueue !== "shared") {
     const redriveAllow = { permission: "byQueue", sourceQueues: [names.workQueue] } as const;
     draft.queues.push(queueOf(input, names.dead, "dead", { retentionSeconds, redriveAllow }));
-  } else if (draft.queues[0]?.name !== names.dead) {
+  } else if (!draft.queues.some(({ name }) => name === names.dead)) {
     // A list would need an entry before the queue of a new consumer is there, and SQS takes ten entries at most.
     const redriveAllow = { permission: "allowAll" } as const;
     draft.queues.push(queueOf(input, names.dead, "dead", { consumer: null, retentionSeconds, redriveAllow }));

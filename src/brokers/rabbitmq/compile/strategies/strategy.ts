@@ -47,9 +47,8 @@ export function addDeadQueue(draft: TopologyDraft, input: StrategyInput, shared:
   const { names, plan, prefix, capabilities, target } = input;
   const exchange = deadExchange(prefix);
   const isShared = target.deadQueue === "shared";
-  const isFirst = isNew(shared, exchange);
-  if (isFirst) addExchange(draft, { name: exchange, role: "dead", kind: "direct", consumer: null });
-  if (isFirst || !isShared) {
+  if (isNew(shared, exchange)) addExchange(draft, { name: exchange, role: "dead", kind: "direct", consumer: null });
+  if (!isShared || isNew(shared, `queue ${names.dead}`)) {
     addQueue(draft, capabilities, {
       name: names.dead,
       role: "dead",
