@@ -24,6 +24,9 @@ export interface ChangeCase {
 }
 
 const goneInOrder = "servicebus-deployment-changes: a consumer in order that goes leaves its subscription";
+const oneDeadQueue = "migration: one dead queue for all consumers";
+const ownDeadQueue = "migration: a dead queue for each consumer";
+const oneOnSqs = "sqs-migrate: --next follows the steps of a migration";
 const deadQueueOnServicebus = "servicebus-deployment-changes: all dead letters go to a shared queue";
 
 /** The strategies that a test runs under, or all of a file. Left out for all that the broker has. */
@@ -37,6 +40,8 @@ export const strategiesIn: Readonly<Record<string, readonly string[]>> = {
   "servicebus-deployment-changes": ["scheduled"],
   [goneInOrder]: ["immediate"],
   [deadQueueOnServicebus]: ["immediate"],
+  [oneDeadQueue]: ["native", "staged", "waits"],
+  [ownDeadQueue]: ["native", "staged", "waits"],
   "sqs-migrate": ["redrive"],
   "servicebus-migrate": ["immediate", "scheduled"],
 };
@@ -161,7 +166,12 @@ export const changeCases: readonly ChangeCase[] = [
   change("`names.shared`", {}, { names: { shared: "{system}-x" } }),
   change("a queue that passes to another consumer", billing({ queue: "q" }), { mail: { queue: "q" } }),
   change("`queueArguments`", {}, billing({ queueArguments: { singleActiveConsumer: true } })),
-  change("`queueSettings`", {}, billing({ queueSettings: "policy" })),
+  change(
+    "`queueSettings`",
+    {},
+    billing({ queueSettings: "policy" }),
+    "migration: the settings of the queue into a policy",
+  ),
   change("`deadLetter.queueSettings`", {}, billing({ deadLetter: { queueSettings: "policy" } })),
   change('`delivery: "every-instance"`', alone({}), everyInstance),
   change("target 3.10 to 4.0", on({ version: "3.10" }), on({ version: "4.0" }), olderTarget),
@@ -199,8 +209,14 @@ export const changeCases: readonly ChangeCase[] = [
   change("another source in `from` with `order`", orderedFrom("orders"), orderedFrom("sales")),
   change("another region", {}, on({ region: "eu-central-1" })),
   change("duplicate detection added", {}, on({ duplicates: "10m" })),
-  change("`deadQueue: shared`", {}, on({ deadQueue: "shared" }), deadQueueOnServicebus),
-  change("`deadQueue: own`", on({ deadQueue: "shared" }), on({ deadQueue: "own" }), deadQueueOnServicebus),
+  change("`deadQueue: shared`", {}, on({ deadQueue: "shared" }), oneDeadQueue, oneOnSqs, deadQueueOnServicebus),
+  change(
+    "`deadQueue: own`",
+    on({ deadQueue: "shared" }),
+    on({ deadQueue: "own" }),
+    ownDeadQueue,
+    deadQueueOnServicebus,
+  ),
   change("tier basic to standard", on({ sku: "basic" }, withoutSources), on({ sku: "standard" }, withoutSources)),
   change("tier standard to premium", {}, on({ sku: "premium" })),
 ];

@@ -36,6 +36,32 @@ export function sideBySide(from: Deployed, to: System, keys: ReadonlyMap<string,
   };
 }
 
+/** True if consumers share a dead queue before or after, and not both. On Service Bus that changes in place. */
+function changesDeadQueues(from: Target, to: Target): boolean {
+  return brokerOf(to).changesDeadQueue !== true && (from.deadQueue === "shared") !== (to.deadQueue === "shared");
+}
+
+/** The target for both systems: consumers without a dead queue of their own share one. */
+export function sharingDead(from: Target, to: Target): Target {
+  return changesDeadQueues(from, to) ? ({ ...to, deadQueue: "shared" } as Target) : to;
+}
+
+/** Both systems, for the target of both. The one in which each consumer has its own dead queue names them. */
+export function withOwnDeadQueues(from: Deployed, to: Deployed): readonly [Deployed, System] {
+  if (!changesDeadQueues(from.target, to.target)) return [from, to.system];
+  const { separator } = brokerOf(to.target);
+  const naming = (system: System): System => {
+    const consumers = Object.entries(system.consumers).map(([consumer, own]): readonly [string, Consumer] => {
+      const { dead: queue } = namesOfQueues(system, consumer, separator);
+      return [consumer, own.retry === undefined ? own : { ...own, deadLetter: { ...own.deadLetter, queue } }];
+    });
+    return { ...system, consumers: Object.fromEntries(consumers) };
+  };
+  return to.target.deadQueue === "shared"
+    ? [{ ...from, system: naming(from.system) }, to.system]
+    : [from, naming(to.system)];
+}
+
 /** The old consumers keep their strategies. */
 export function withOldStrategies(from: Deployed, target: Target, keys: ReadonlyMap<string, string>): Target {
   const strategies = [...keys].flatMap(([consumer, key]) => {

@@ -43,7 +43,7 @@ export function reasonOf({ kind, holds, longestWaitMs }: Pick<DeployedPart, "kin
       };
     case "dead":
       return {
-        why: "its consumer is no longer declared",
+        why: "no declared consumer has it",
         until: "its dead letters have been handled",
       };
     case null:

@@ -9,7 +9,7 @@ import { namesOfQueues } from "../plan/names.ts";
 import { type Deployed, deployedOf, needsUpgrade, overDeployed, partsBeside, underNewNames } from "./deployed.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { type ProvedChange, proveChange } from "./prove-change.ts";
-import { neverEmpty, sideBySide, withOldStrategies, withoutHeld } from "./draining.ts";
+import { neverEmpty, sharingDead, sideBySide, withOldStrategies, withOwnDeadQueues, withoutHeld } from "./draining.ts";
 import { freeKey, nextGeneration } from "./free-names.ts";
 import { type Holding, leftQueuesTaken } from "./held-queues.ts";
 import { type HeldBack, heldBack } from "./held-back.ts";
@@ -128,8 +128,8 @@ function inSteps(
   const final = compiledFor(withNewQueues(from, to, wanted, names), target);
   if (!final.ok) return impossible(final.diagnostics);
   const held = heldBack(from, final.value);
-  const draining = sideBySide(from, final.value.system, keys);
-  const meanwhile = withOldStrategies(from, withoutHeld(target, held, keys), keys);
+  const draining = sideBySide(...withOwnDeadQueues(from, final.value), keys);
+  const meanwhile = withOldStrategies(from, withoutHeld(sharingDead(from.target, target), held, keys), keys);
   const beside = compiledFor(
     withOldSources(from, draining, sources, () => true),
     meanwhile,

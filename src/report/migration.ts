@@ -29,12 +29,12 @@ export function renderMigration(migration: Migration, files: readonly string[]):
       ({ consumer, queue }) => `   nothing would take the messages of ${visible(consumer)} from ${visible(queue)}`,
     ),
     ...upgrade,
-    `1. Deploy ${first.file}${withIn([...settingsOf(migration), ...strategiesOf(first.step)], ".")}`,
+    `1. Deploy ${first.file}${withIn([...settingsOf(migration), ...meanwhileOf(migration, first.step)], ".")}`,
     ...besideIn(migration),
     ...provedOf(first.step),
     ...gate,
     ...others.flatMap(({ step, file }, index) => [
-      `${index + (gate.length === 0 ? 2 : 3)}. ${index === 0 && isDrained ? "Stop the code that drains, and deploy" : "Deploy"} ${file}.`,
+      `${index + (gate.length === 0 ? 2 : 3)}. ${index === 0 && isDrained ? "Stop the code that drains, and deploy" : "Deploy"} ${file}${withIn(meanwhileOf(migration, step), ".")}`,
       ...(index === 0 ? heldUntilNow(migration) : []),
       ...provedOf(step),
     ]),
@@ -137,10 +137,19 @@ function gateOf({ moved, gone, sources, held, drained }: Migration): readonly st
   ]);
 }
 
-/** The old code keeps its strategy, and `auto` could choose another. */
-function strategiesOf({ target: { strategies = {} } }: MigrationStep): readonly string[] {
+/**
+ * The settings of the target until the last deployment. The old code keeps its strategy, and `auto` could choose another.
+ * It also keeps its dead queue.
+ */
+function meanwhileOf({ steps }: Migration, { target }: MigrationStep): readonly string[] {
+  const last = steps.at(-1)?.target;
+  if (last === undefined || target === last) return [];
+  const { strategies = {}, deadQueue } = target;
   const named = Object.entries(strategies).map(([consumer, strategy]) => `${JSON.stringify(consumer)}: ${strategy}`);
-  return named.length === 0 ? [] : [`strategies: { ${named.join(", ")} }`];
+  return [
+    ...(named.length === 0 ? [] : [`strategies: { ${named.join(", ")} }`]),
+    ...(deadQueue === undefined || deadQueue === last.deadQueue ? [] : [`deadQueue: ${deadQueue}`]),
+  ];
 }
 
 function settingsOf({ settings }: Migration): readonly string[] {

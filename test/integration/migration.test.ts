@@ -20,7 +20,8 @@ import { hasPulumiCli } from "../support/pulumi-cli.ts";
 /** `REDELIVER_MESSAGES=2000` takes about a quarter of an hour. */
 const perQueue = Number(process.env["REDELIVER_MESSAGES"] ?? 50);
 
-function systemOf({ source = "orders", kind = "topic", ...own }: Change): System {
+function systemOf({ source = "orders", kind = "topic", ...settings }: Change): System {
+  const { deadQueue: _, ...own } = settings;
   return checked({
     name: "shop",
     sources: { [source]: { kind } },
@@ -38,8 +39,12 @@ function systemOf({ source = "orders", kind = "topic", ...own }: Change): System
   });
 }
 
-/** Settings of a consumer, and of the source. */
-type Change = { readonly source?: string; readonly kind?: string } & Readonly<Record<string, unknown>>;
+/** Settings of a consumer, of the source, and of the target. */
+interface Change extends Readonly<Record<string, unknown>> {
+  readonly source?: string;
+  readonly kind?: string;
+  readonly deadQueue?: "shared";
+}
 
 const jitter = { retry: { attempts: 4, backoff: { kind: "constant", delay: "1s", jitter: "20%" } } };
 
@@ -60,6 +65,8 @@ const rowsOn = ({ version }: Broker): readonly Row[] => {
     ["another name for the work queue", {}, { queue: "invoices" }, "auto", "auto"],
     ["a source of another kind", {}, { kind: "direct" }, "auto", "auto"],
     ["another source, and another work queue", {}, { source: "sales", queue: "invoices" }, "auto", "auto"],
+    ["one dead queue for all consumers", {}, { deadQueue: "shared" }, "auto", "auto"],
+    ["a dead queue for each consumer", { deadQueue: "shared" }, {}, "auto", "auto"],
     ["the settings of the queue into a policy", {}, { queueSettings: "policy" }, "auto", "auto"],
     ["the settings of the queue out of a policy", { queueSettings: "policy" }, {}, "auto", "auto"],
     ...pairs,
@@ -78,10 +85,11 @@ describe.each(inject("brokers"))("on RabbitMQ $fullVersion", (broker) => {
         version: broker.version,
         strategy: "auto",
         strategies: { billing: from },
+        deadQueue: first.deadQueue,
       };
-      const target = { broker: "rabbitmq", version: broker.version, strategies: { billing: from } } as TargetInput;
-      const old = readDeployed(before.system, target);
-      const wanted = { ...old?.target, strategies: { billing: to } } as Target;
+      const { version, strategies, deadQueue } = before;
+      const old = readDeployed(before.system, { broker: "rabbitmq", version, strategies, deadQueue } as TargetInput);
+      const wanted = { ...old?.target, strategies: { billing: to }, deadQueue: then.deadQueue } as Target;
       const planned = old === null ? null : planMigration(old, systemOf(then), wanted);
       if (planned?.ok !== true) throw new Error("there is no migration");
       const { steps, moved, sources } = planned.value;
@@ -91,8 +99,9 @@ describe.each(inject("brokers"))("on RabbitMQ $fullVersion", (broker) => {
         expect([broker.version, then]).toEqual(["3.10", jitter]);
         return;
       }
-      const as = ({ system, target: { strategies } }: MigrationStep): Deployment => {
-        return { ...before, system, strategies: strategies as Deployment["strategies"] };
+      const as = ({ system, target }: MigrationStep): Deployment => {
+        const { strategies, deadQueue } = target as Pick<Deployment, "strategies" | "deadQueue">;
+        return { ...before, system, strategies, deadQueue };
       };
       expect(await engine.up(before, { skipPreview: true })).toBeNull();
       const waiting = await fill(broker, before, perQueue);

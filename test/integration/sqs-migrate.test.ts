@@ -6,7 +6,7 @@ import type { Message } from "@aws-sdk/client-sqs";
 import { ListSubscriptionsByTopicCommand, PublishCommand, UnsubscribeCommand } from "@aws-sdk/client-sns";
 import { expect, test } from "vitest";
 
-import type { System } from "../../src/index.ts";
+import type { System, TargetInput } from "../../src/index.ts";
 import { type Deployed, readDeployed } from "../../src/migrate/deployed.ts";
 import { goingIn, readLock } from "../../src/migrate/lock.ts";
 import { planMigration } from "../../src/migrate/plan-migration.ts";
@@ -29,11 +29,15 @@ import { registerSqs } from "../support/sqs/register.ts";
 const withTopics = sqsEmulators().filter(({ name }) => name !== "elasticmq");
 
 const cases = withTopics.flatMap((emulator) =>
-  (["none", "per-key"] as const).map((order) => ({ name: emulator.name, emulator, order })),
+  [
+    { order: "none", dead: "own", own: { queue: "invoices" } },
+    { order: "per-key", dead: "own", own: { queue: "invoices" } },
+    { order: "none", dead: "shared", own: {} },
+  ].map((each) => ({ name: emulator.name, emulator, ...each })),
 );
-const title = "on $name --next follows the steps of a migration, with the order $order";
+const title = "on $name --next follows the steps of a migration, with the order $order and $dead dead queues";
 
-test.each(cases)(title, { timeout: 900_000 }, async ({ emulator, order }) => {
+test.each(cases)(title, { timeout: 900_000 }, async ({ emulator, order, dead: deadQueue, own: changed }) => {
   const isKeyed = order === "per-key";
   const suffix = isKeyed ? ".fifo" : "";
   const inGroup = { MessageGroupId: "A", MessageDeduplicationId: "1" };
@@ -61,25 +65,34 @@ test.each(cases)(title, { timeout: 900_000 }, async ({ emulator, order }) => {
   };
   const { lab, declared, applied } = system;
   try {
-    const target = `{ target: "sqs@${region}", managementUrl: "sqs:${region}" }`;
-    writeFileSync(project, `declaration: shop.json\nenvironments: { prod: ${target} }\n`);
+    const aim = (target: object): void => {
+      const prod = { target: { broker: "sqs", region, ...target }, managementUrl: `sqs:${region}` };
+      writeFileSync(project, JSON.stringify({ declaration: "shop.json", environments: { prod } }));
+    };
+    aim({});
     const declare = (own: object): void =>
       writeFileSync(shop, JSON.stringify({ ...declared, consumers: { billing: { ...billing, ...own } } }));
     declare({});
     expect(await redeliver("lock")).toMatchObject({ code: 0 });
-    const [old, fresh] = [system.work("billing"), `${declared.name}-invoices`];
+    const [old, fresh] = [system.work("billing"), `${declared.name}-${"queue" in changed ? "invoices" : "billing-2"}`];
     await lab.send(old, "an order", isKeyed ? inGroup : {});
-    declare({ queue: fresh });
+    declare("queue" in changed ? { queue: fresh } : {});
+    aim({ deadQueue });
     expect((await redeliver("migrate", "--apply")).error).toContain("--apply does not work on Amazon SQS");
     expect(await next()).toMatchObject({ code: 3, state: "deploy" });
-    const going = (): { readonly system: System; readonly phase: number } => {
+    const going = (): { readonly system: System; readonly target: TargetInput<"sqs">; readonly phase: number } => {
       const read = readLock(readFileSync(lock, "utf8"));
       const found = read.ok ? goingIn(read.value, "prod") : read;
       if (!found.ok || found.value === null) throw new Error("there is no migration");
-      return { system: found.value.steps[found.value.phase]?.system as System, phase: found.value.phase };
+      const { steps, phase } = found.value;
+      const { system: declaration, target } = steps[phase] as { readonly system: System; readonly target: object };
+      return { system: declaration, target: target as TargetInput<"sqs">, phase };
     };
-    const { resources } = await inTurn(async () => registerSqs(going().system, { broker: "sqs", region }));
+    const beside = going();
+    const { resources } = await inTurn(async () => registerSqs(beside.system, beside.target));
     const made = await applyToEmulator(emulator, resources);
+    const dead = deadQueue === "shared" ? `${declared.name}-dead` : `${fresh}-dead`;
+    expect([...made.queues.keys()].filter((each) => each.startsWith(dead))).toEqual([`${dead}${suffix}`]);
     expect((await next()).inTheWay).toEqual([
       `delete the subscription ${declared.name}-orders${suffix} to ${declared.name}-billing${suffix}`,
     ]);
@@ -114,6 +127,8 @@ test.each(cases)(title, { timeout: 900_000 }, async ({ emulator, order }) => {
     expect(going().phase).toBe(1);
     // The last step only gives up the old queue, which stays.
     expect(await next()).toMatchObject({ code: 0, state: "done" });
+    // The last declaration of the steps names the new queue.
+    declare({ queue: fresh });
     expect((await redeliver("check")).out).toContain("none: this is deployed");
   } finally {
     rmSync(folder, { recursive: true });

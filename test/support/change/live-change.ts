@@ -37,8 +37,8 @@ export interface Waiting {
 
 const foreign = "foreign";
 
-export function compiledOf({ system, version, strategy, strategies, since }: Deployment): Compiled {
-  const compiled = compile(system, { broker: "rabbitmq", version, strategy, strategies, since });
+export function compiledOf({ system, version, strategy, strategies, since, deadQueue }: Deployment): Compiled {
+  const compiled = compile(system, { broker: "rabbitmq", version, strategy, strategies, since, deadQueue });
   if (!compiled.ok) throw new Error(compiled.diagnostics.map(({ message }) => message).join("\n"));
   return compiled.value;
 }
@@ -77,10 +77,14 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
     // In a shared queue the routing key names the consumer, and the default exchange takes no such key.
     await channel.assertExchange(into(name), "fanout", { durable: false });
     await channel.bindQueue(name, into(name), "");
-    const keys = topology.bindings.filter(({ source }) => source === `${topology.system}.again`);
+    const keys = topology.bindings.filter(({ source, destination, destinationKind }) =>
+      role === "dead" ? destinationKind === "queue" && destination === name : source === `${topology.system}.again`,
+    );
     for (let index = 0; index < perQueue; index++) {
       const { routingKey, destination } = keys[index % keys.length] ?? {};
-      const owner = topology.queues.find((queue) => queue.name === destination)?.consumer;
+      // A dead letter has the name of its work queue as its key.
+      const work = role === "dead" ? routingKey : destination;
+      const owner = topology.queues.find((queue) => queue.name === work)?.consumer;
       if (routingKey === undefined || typeof owner !== "string") throw new Error(`nobody waits in ${name}`);
       send(into(name), routingKey, true, [owner]);
     }
@@ -112,8 +116,11 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
     const consumers = await Promise.all(
       run.map(async (contract) => drive({ url, contract, decide: () => "transient", instances: 20 })),
     );
-    const wanted = new Map(
-      contracts.map(({ deadQueue, consumer }) => [String(deadQueue), owed.get(consumer) ?? new Set<string>()]),
+    const wanted = Map.groupBy(
+      contracts.flatMap(({ deadQueue, consumer }) =>
+        [...(owed.get(consumer) ?? [])].map((id) => ({ deadQueue: String(deadQueue), id })),
+      ),
+      ({ deadQueue }) => deadQueue,
     );
     let found = await problems();
     const deadline = Date.now() + Math.max(240_000, 1_000 * perQueue);
@@ -141,7 +148,7 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
       const queues = await management.get<readonly QueueCounts[]>(`queues/${encodeURIComponent(vhost)}`);
       const counts = new Map(queues.map((each) => [each.name, each]));
       return [
-        ...[...wanted].flatMap(([name, { size }]) => {
+        ...[...wanted].flatMap(([name, { length: size }]) => {
           const there = counts.get(name)?.messages ?? 0;
           return there === size || (earlier !== undefined && there > size)
             ? []
@@ -164,12 +171,12 @@ export async function fill(broker: Broker, deployment: Deployment, perQueue: num
       const reader = await amqplib.connect(url);
       const letters = await reader.createChannel();
       const missing: string[] = [];
-      for (const [queue, ids] of wanted) {
+      for (const [queue, owing] of wanted) {
         const there = new Set<unknown>();
         for (let got = await letters.get(queue); got !== false; got = await letters.get(queue))
           there.add(got.properties.messageId);
-        const gone = [...ids].filter((id) => !there.has(id));
-        if (gone.length > 0) missing.push(`${queue} lacks ${gone.length} of ${ids.size} messages`);
+        const gone = owing.filter(({ id }) => !there.has(id));
+        if (gone.length > 0) missing.push(`${queue} lacks ${gone.length} of ${owing.length} messages`);
       }
       await reader.close();
       return missing;

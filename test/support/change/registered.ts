@@ -13,6 +13,7 @@ export interface Deployment {
   readonly strategy: "auto" | "native" | "deferred" | "staged" | "waits";
   readonly strategies?: Readonly<Record<string, Deployment["strategy"]>> | undefined;
   readonly since?: string;
+  readonly deadQueue?: "shared" | undefined;
 }
 
 const registered = new Map<string, Promise<readonly RegisteredResource[]>>();
@@ -34,9 +35,9 @@ export async function registeredFor(deployment: Deployment): Promise<readonly Re
 }
 
 async function register(deployment: Deployment): Promise<readonly RegisteredResource[]> {
-  const { component, vhost, system, version, strategy, strategies, since } = deployment;
+  const { component, vhost, system, version, strategy, strategies, since, deadQueue } = deployment;
   const run = await runProgram(() => {
-    const target = { broker: "rabbitmq" as const, version, strategy, strategies, since };
+    const target = { broker: "rabbitmq" as const, version, strategy, strategies, since, deadQueue };
     void new RetryTopology(component, { system, target, vhost: pulumi.output(vhost) });
     return {};
   });

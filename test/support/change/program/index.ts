@@ -14,11 +14,11 @@ interface Change extends Deployment {
 }
 
 const change = JSON.parse(readFileSync(process.env["REDELIVER_CHANGE"] ?? "", "utf8")) as Change;
-const { component, vhost, system, version, strategy, strategies, since } = change;
+const { component, vhost, system, version, strategy, strategies, since, deadQueue } = change;
 const { endpoint, user: username, password } = change;
 const isImported = change.imported === true;
 const provider = isImported ? {} : { provider: new rabbitmq.Provider("broker", { endpoint, username, password }) };
-const target = { broker: "rabbitmq", version, strategy, strategies, ...(since && { since }) } as const;
+const target = { broker: "rabbitmq", version, strategy, strategies, deadQueue, ...(since && { since }) } as const;
 
 /** The queues that this update leaves on the broker. */
 export const { left } = new RetryTopology(component, { system, target, vhost, imported: isImported }, provider);
