@@ -43,13 +43,8 @@ export function declareFound(found: FoundSystem, name: string, separator: string
   const keyOf = ({ queue }: FoundConsumer): string => keys.get(queue) ?? queue;
   const isFirst = (one: FoundConsumer): boolean => all.find((each) => keyOf(each) === keyOf(one)) === one;
   const consumers = all.filter(isFirst);
-  const shared = sharedDeadQueues(consumers);
   const byDefault = `{queue}${separator}dead`;
-  const dead = deadTemplate(
-    consumers.filter((each) => !shared.has(each.dead?.value ?? "")),
-    byDefault,
-    new Set(found.queues),
-  );
+  const { shared, dead } = deadNames(consumers, found, byDefault);
   const names = {
     ...(isPrefixed ? {} : { queue: "{consumer}" }),
     ...(dead === byDefault ? {} : { dead }),
@@ -112,7 +107,10 @@ function ofSharedQueue([queue, owners]: readonly [string, readonly FoundConsumer
   return diagnostic("RD333", {
     path: ["queues", queue],
     message: `${queue} has the dead letters of ${owners.map((each) => each.queue).join(", ")}`,
-    notes: ["in a declaration each consumer has a dead queue of its own"],
+    notes: [
+      "each consumer has a dead queue of its own, unless all of a system share one (deadQueue: shared in the target)",
+      ...(owners.every(({ order }) => order === undefined) ? [] : ["consumers in order cannot share one"]),
+    ],
     help: `leave ${queue} where it is until nobody needs its letters`,
   });
 }
@@ -206,6 +204,16 @@ function consumerFrom(
 
 function nameBy(template: string, { queue }: FoundConsumer): string {
   return template.replaceAll("{queue}", () => queue);
+}
+
+/** The names of dead queues by a template, and the dead queues of several consumers that no template can give them. */
+function deadNames(consumers: readonly FoundConsumer[], { options, queues }: FoundSystem, byDefault: string) {
+  const common = consumers.find(({ dead }) => dead !== undefined)?.dead?.value;
+  if (options?.["deadQueue"] === "shared" && common !== undefined)
+    return { shared: new Map<string, never>(), dead: common };
+  const shared = sharedDeadQueues(consumers);
+  const others = consumers.filter((each) => !shared.has(each.dead?.value ?? ""));
+  return { shared, dead: deadTemplate(others, byDefault, new Set(queues)) };
 }
 
 /** The template that gives most dead queues the names that they have. The others get names of their own. */

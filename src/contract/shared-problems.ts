@@ -126,9 +126,8 @@ function helpAt(path: Path, names: NonNullable<Plan["names"]>): string {
   const needed = { queue: ["{consumer}"], dead: ["{queue}", "{consumer}"], source: ["{source}"] }[
     second as "queue" | "dead" | "source"
   ];
-  return needed.some((each) => template.includes(each))
-    ? "change the template, or rename one of the two"
-    : `put ${needed[0]} into the template`;
+  if (needed.some((each) => template.includes(each))) return "change the template, or rename one of the two";
+  return `put ${needed[0]} into the template${second === "dead" ? ", or deadQueue: shared into a target file" : ""}`;
 }
 
 /**

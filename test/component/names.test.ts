@@ -233,7 +233,7 @@ test.for<readonly [string, object, readonly (keyof typeof targets)[], string]>([
     "a template for dead queues without its placeholder",
     { names: { dead: "lost" }, consumers: three },
     ["rabbitmq", "sqs"],
-    "names.dead: put {queue} into the template",
+    "names.dead: put {queue} into the template, or deadQueue: shared into a target file",
   ],
   [
     "a template for sources without its placeholder",

@@ -86,12 +86,13 @@ describe.for(sqsEmulators())("$name", { concurrent: true, timeout: 240_000 }, (e
       expect(await run(words), "nothing is overwritten").toBe(2);
       const parsed = parseText(readFileSync(output, "utf8"), "yaml");
       const system = checked(parsed.ok ? parsed.value : null);
-      const compiled = compileSqs(system, target);
+      const used = { ...target, ...shape.options };
+      const compiled = compileSqs(system, used);
       const { resources } = JSON.parse(readFileSync(importFile, "utf8")) as { resources: readonly ImportEntry[] };
       const imported = new Set(
         resources.map(({ type, logicalName }) => `${type} ${logicalName?.replace(/^adopted-/, "shop-")}`),
       );
-      const registered = await inTurn(async () => registerSqs(system, target));
+      const registered = await inTurn(async () => registerSqs(system, used));
       const applied = await applyToEmulator(emulator, registered.resources, undefined, imported);
       onTestFinished(applied.dispose);
 

@@ -8,7 +8,7 @@ import { parseText } from "../../src/declare/parse.ts";
 import { checkSystem, type CompiledSystem } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
 import { renderAdoption } from "../../src/report/adoption.ts";
-import { adoptText } from "../support/reported-by-adopt.ts";
+import { adopting, adoptText } from "../support/reported-by-adopt.ts";
 import { adoptedShapes, listingOfShape } from "../support/sqs/adopted-shapes.ts";
 import { arnOf, queue, redriveTo, topicArnOf } from "../support/sqs-listing.ts";
 
@@ -31,6 +31,7 @@ describe.for(Object.entries(adoptedShapes()))("%s", ([, shape]) => {
       return [workQueue, [retry.attempts, retry.backoff.delay ?? null, handlerTimeout, deadQueue]];
     });
     expect(Object.fromEntries(found)).toEqual(shape.consumers);
+    expect(adopted.draft.options).toMatchObject(shape.options ?? {});
     const { queues } = adopted.proved.compiled.topology as CompiledSystem<"sqs">["topology"];
     for (const [name, { VisibilityTimeout: seconds }] of Object.entries(shape.queues)) {
       if (name in shape.consumers)
@@ -224,6 +225,23 @@ test.for([
   // The dead queue of a rule lets its rule in, and a compiled one does not.
   const lost = adopt([queue("orders", redriveTo("orders-dlq")), queue("orders-dlq", allow("orders-dlq"))]);
   expect(factsOf(lost).filter((each) => each.includes("the policy of its dead-letter queue"))).toHaveLength(1);
+});
+
+test("a FIFO queue keeps its shared dead-letter queue as it was, and gets one of its own with the reason", () => {
+  const listing = [queue("a.fifo", redriveTo("d.fifo")), queue("b.fifo", redriveTo("d.fifo")), queue("d.fifo")];
+  const adopted = adopting({ kind: "adopt", text: JSON.stringify(listing) }, "sqs@eu-west-1", "shop", "sqs");
+  const { options } = adopted.ok ? adopted.value.draft : {};
+  const warned = adopted.ok ? adopted.warnings.filter(({ code }) => code === "RD333") : [];
+  expect([options, warned.map(({ notes }) => notes[1])]).toEqual([{}, ["consumers in order cannot share one"]]);
+});
+
+test("a queue adopted alone leaves its dead-letter queue open to the others", () => {
+  const listing = [queue("eu", redriveTo("dlq")), queue("us", redriveTo("dlq")), queue("dlq")];
+  const example = { kind: "adopt", text: JSON.stringify(listing), queues: ["eu"] } as const;
+  const adopted = adopting(example, "sqs@eu-west-1", "shop", "sqs");
+  if (!adopted.ok) throw new Error("it is adopted");
+  const { queues } = adopted.value.proved.compiled.topology as CompiledSystem<"sqs">["topology"];
+  expect(queues).toContainEqual(expect.objectContaining({ name: "dlq", redriveAllow: { permission: "allowAll" } }));
 });
 
 test("queues of ServiceControl are no consumers", () => {

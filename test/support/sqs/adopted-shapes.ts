@@ -14,6 +14,8 @@ export interface AdoptedShape {
   readonly consumers: Readonly<Record<string, readonly [number, string | null, string | null, string]>>;
   /** The facts that the declaration cannot say. */
   readonly unsaid: readonly RegExp[];
+  /** Settings of the target that its deployment needs. */
+  readonly options?: { readonly deadQueue: "shared" };
 }
 
 const raw = { RawMessageDelivery: "true" };
@@ -123,7 +125,23 @@ export const adoptedShapes = (seconds = 30): Readonly<Record<string, AdoptedShap
     },
     "two queues with one dead-letter queue": {
       queues: { eu: work(seconds, "dlq", 2), us: work(seconds, "dlq", 2), dlq: days14 },
-      consumers: { eu: [2, delay, handler, "eu-dead"], us: [2, delay, handler, "us-dead"] },
+      consumers: { eu: [2, delay, handler, "dlq"], us: [2, delay, handler, "dlq"] },
+      unsaid: [/the target: .*"deadQueue":"shared"/],
+      options: { deadQueue: "shared" },
+    },
+    "three queues, and a dead-letter queue for two of them": {
+      queues: {
+        eu: work(seconds, "dlq", 2),
+        us: work(seconds, "dlq", 2),
+        mail: work(seconds, "mail-dead", 2),
+        dlq: days14,
+        "mail-dead": days14,
+      },
+      consumers: {
+        eu: [2, delay, handler, "eu-dead"],
+        us: [2, delay, handler, "us-dead"],
+        mail: [2, delay, handler, "mail-dead"],
+      },
       unsaid: [],
     },
   };

@@ -36,13 +36,17 @@ export function inferSystem(deployment: Deployment, _target: SqsTarget, only: re
   if (missing.length > 0 || work.length === 0)
     return nothingToAdopt(missing, region.queues.length, "dead-letter queues, and queues with a name of one,");
   const inferred = work.map((each) => consumerOf(each, deployment, surroundings, [...names]));
+  const consumers = inferred.map(({ consumer }) => consumer);
   const keys = new Set(work.map(({ keyId }) => known(keyId)));
   const [kmsKey = null] = keys;
   const found: FoundSystem = {
     name: null,
     strategy: null,
-    options: keys.size === 1 && kmsKey !== null ? { kmsKey } : {},
-    consumers: inferred.map(({ consumer }) => consumer),
+    options: {
+      ...(keys.size === 1 && kmsKey !== null ? { kmsKey } : {}),
+      ...(sharesDeadQueue(consumers, region.queues) ? { deadQueue: "shared" } : {}),
+    },
+    consumers,
     unusedSources: [],
     unsaid: [
       ...inferred.flatMap(({ unsaid }) => unsaid),
@@ -60,6 +64,14 @@ export function inferSystem(deployment: Deployment, _target: SqsTarget, only: re
     ],
   };
   return accepted(found, work.flatMap(cautionsOf));
+}
+
+/** A target makes all consumers share a dead queue, or none, and no consumer in order can. */
+function sharesDeadQueue(consumers: readonly FoundConsumer[], queues: readonly AuditedQueue[]): boolean {
+  const dead = new Set(consumers.flatMap((each) => each.dead?.value ?? []));
+  // Also queues of other systems may send their dead letters to it.
+  const from = queues.filter(({ redrive }) => dead.has(nameIn(known(redrive)?.targetArn ?? "")));
+  return dead.size === 1 && from.length > 1 && consumers.every(({ order }) => order === undefined);
 }
 
 /** The name in a declaration. The compiler adds the end of a FIFO queue's name. */
