@@ -4,7 +4,7 @@ import type { ChangeRequest } from "../brokers/migrating.ts";
 import { unreadAsError } from "../foreign/unread.ts";
 import type { PulumiResource } from "../foreign/pulumi-resource.ts";
 import { readPulumiState } from "../foreign/pulumi-state.ts";
-import { readTerraformState } from "../foreign/terraform-state.ts";
+import { type BridgedType, readBridged, readTerraformState } from "../foreign/terraform-state.ts";
 import { type Checked, type Diagnostic, accepted, refuseWhole, refusedFor } from "../diagnostics/diagnostic.ts";
 import type { RequestBounds } from "../foreign/request-budget.ts";
 import type { TlsFiles } from "../tls/read-tls-files.ts";
@@ -54,7 +54,10 @@ const pulumi: StateTool = {
   option: "stack",
   flags: "--stack <file>",
   what: "the output of pulumi stack export",
-  read: readPulumiState,
+  read: (text) => {
+    const state = readPulumiState(text);
+    return state.ok ? { ...state, value: readBridged(state.value, terraformTypes()) } : state;
+  },
   forget: (urn) => `pulumi state delete ${inShell(urn)}`,
 };
 
@@ -62,13 +65,13 @@ const terraform: StateTool = {
   option: "terraformState",
   flags: "--terraform-state <file>",
   what: "the output of terraform state pull",
-  read: (text) =>
-    readTerraformState(
-      text,
-      Object.assign({}, ...auditedBrokers().map(({ auditor }) => auditor.resources.terraformTypes)),
-    ),
+  read: (text) => readTerraformState(text, terraformTypes()),
   forget: (address) => `terraform state rm ${inShell(address)}`,
 };
+
+function terraformTypes(): Readonly<Record<string, BridgedType>> {
+  return Object.assign({}, ...auditedBrokers().map(({ auditor }) => auditor.resources.terraformTypes));
+}
 
 export const stateTools: readonly StateTool[] = [pulumi, terraform];
 

@@ -14,7 +14,9 @@ export interface BridgedType {
   readonly type: string;
   /** Blocks that exist at most once. The bridge makes an object of each. Source: `MaxItems: 1` in Terraform's schema. */
   readonly singleBlocks?: readonly string[];
-  /** Attributes with another name in Pulumi than their own in camel case. */
+  /** Its type in the bridged provider, if `type` is one of another provider. */
+  readonly bridgedType?: string;
+  /** Attributes in camel case that have another name in Pulumi. */
   readonly renamed?: Readonly<Record<string, string>>;
   /** The last step, for a provider whose Pulumi provider is not bridged. Null for a resource that nobody reads. */
   readonly finish?: (resource: TypedProperties) => TypedProperties | null;
@@ -57,12 +59,28 @@ export function readTerraformState(
         // A deposed instance waits for its deletion, and has a successor.
         if (!isEntry(attributes) || each["deposed"] !== undefined) return [];
         const provider = `${providerIn(resource["provider"])}::state`;
-        const read = { type: bridged.type, properties: propertiesOf(bridged, attributes) };
-        const finished = bridged.finish === undefined ? read : bridged.finish(read);
-        return finished === null ? [] : [{ ...finished, urn: addressOf(resource, each), provider }];
+        const read = readAs(bridged, attributes);
+        return read === null ? [] : [{ ...read, urn: addressOf(resource, each), provider }];
       });
     }),
   );
+}
+
+/** Reads the resources of a bridged provider of Pulumi as those of Terraform, and leaves the others as they are. */
+export function readBridged(
+  resources: readonly PulumiResource[],
+  types: Readonly<Record<string, BridgedType>>,
+): readonly PulumiResource[] {
+  return resources.flatMap((each) => {
+    const bridged = Object.values(types).find(({ bridgedType }) => bridgedType === each.type);
+    const read = bridged === undefined ? each : readAs(bridged, each.properties);
+    return read === null ? [] : [{ ...each, ...read }];
+  });
+}
+
+function readAs(bridged: BridgedType, attributes: Entry): TypedProperties | null {
+  const read = { type: bridged.type, properties: propertiesOf(bridged, attributes) };
+  return bridged.finish === undefined ? read : bridged.finish(read);
 }
 
 /** The address that `terraform state rm` takes. */
@@ -82,7 +100,7 @@ function propertiesOf(bridged: BridgedType, attributes: Entry): Entry {
       const read = Array.isArray(value) ? blocksOf(bridged, key, value) : value;
       if (read === undefined || read === null) return [];
       const own = key.replaceAll(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase());
-      return [[bridged.renamed?.[key] ?? own, read]];
+      return [[bridged.renamed?.[own] ?? own, read]];
     }),
   );
 }

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
@@ -8,6 +9,7 @@ import { type Adopted, adoptDeployment } from "../../src/migrate/adopt.ts";
 import { accepted, checked } from "../support/examples.ts";
 import { runCommand } from "../support/run-command.ts";
 import { armTemplateOf } from "../support/servicebus/arm-template.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // Entities of Service Bus in the states of Terraform and Pulumi.
 
@@ -71,6 +73,47 @@ describe("a state of azurerm", () => {
     const [found] = accepted(deploymentsInState(readFileSync(azurerm, "utf8"), stateTools[1]));
     expect(found?.deployment).toMatchObject({ namespaces: [{ name: "shop-prod", tier: "premium" }] });
   });
+});
+
+test("a state of Pulumi's classic provider says the same, and gives its resources to azure-native", async ({
+  onTestFinished,
+}) => {
+  const camel = (key: string): string => key.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const { resources: all } = JSON.parse(readFileSync(azurerm, "utf8")) as {
+    readonly resources: readonly {
+      readonly type: string;
+      readonly instances: readonly { readonly attributes: Readonly<Record<string, unknown>> }[];
+    }[];
+  };
+  const classic = all.flatMap(({ type: azurermType, instances }) => {
+    const [name = "", ...rest] = azurermType.replace("azurerm_servicebus_", "").split("_");
+    const kind = camel([name, ...rest].join("_"));
+    const type = `azure:servicebus/${kind}:${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
+    return instances.map(({ attributes: { id, correlation_filter: blocks, ...attributes } }) => {
+      const [filter] = (blocks ?? []) as readonly object[];
+      const own = { ...attributes, ...(filter === undefined ? {} : { correlation_filter: filter }) };
+      const outputs = Object.fromEntries(Object.entries(own).map(([key, value]) => [camel(key), value]));
+      return {
+        type,
+        urn: `urn:pulumi:prod::shop::${type}::${String(id).split("/").at(-1)}`,
+        custom: true,
+        id,
+        outputs,
+      };
+    });
+  });
+  const state = JSON.stringify({ version: 3, deployment: { resources: classic } });
+  const [wanted, found] = [adoptState(readFileSync(azurerm, "utf8"), "terraformState"), adoptState(state, "stack")];
+  const { draft, judged, imports, unsaid } = wanted;
+  expect(found).toMatchObject({ draft, judged, imports, unsaid });
+  expect(new Set(found.imports.entries.map(({ type }) => type.split(":")[0]))).toEqual(
+    new Set(["redeliver", "azure-native"]),
+  );
+  const file = join(temporaryFolder("classic-state", onTestFinished), "state.json");
+  writeFileSync(file, state);
+  const { out } = await runCommand(["adopt", "--stack", file, "--json"]);
+  const { forget } = JSON.parse(out) as { readonly forget: readonly string[] };
+  expect(forget).toContain("pulumi state delete urn:pulumi:prod::shop::azure:servicebus/queue:Queue::billing");
 });
 
 const retry = { attempts: 4, backoff: { kind: "immediate" } };

@@ -4,6 +4,10 @@ import { defaultRuleName } from "../../compile/names.ts";
 import { jsonIn } from "../../../../foreign/parse-json.ts";
 
 const tokenOf = (kind: string): string => `azure-native:servicebus:${kind}`;
+const typesOf = (kind: string, name = kind) => ({
+  type: tokenOf(kind),
+  bridgedType: `azure:servicebus/${name.charAt(0).toLowerCase()}${name.slice(1)}:${name}`,
+});
 
 /** The types of ARM, in lower case, with the last part of the type in @pulumi/azure-native. */
 const armTypes: Readonly<Record<string, string>> = {
@@ -16,30 +20,31 @@ const armTypes: Readonly<Record<string, string>> = {
 
 /** Both spellings: up to version 3 of the provider and since version 4. */
 const renamed = {
-  default_message_ttl: "defaultMessageTimeToLive",
-  dead_lettering_on_filter_evaluation_error: "deadLetteringOnFilterEvaluationExceptions",
-  partitioning_enabled: "enablePartitioning",
+  defaultMessageTtl: "defaultMessageTimeToLive",
+  deadLetteringOnFilterEvaluationError: "deadLetteringOnFilterEvaluationExceptions",
+  partitioningEnabled: "enablePartitioning",
 };
 
 const azapi: BridgedType = { type: "", finish: fromArm };
 
 /**
- * Their attributes under the names of @pulumi/azure-native. Other resources of azapi are none of Service Bus.
+ * Their attributes under the names of @pulumi/azure-native. Other resources of azapi are none of Service Bus. The
+ * classic provider of Pulumi, @pulumi/azure, is bridged from azurerm.
  *
- * Source: `internal/services/servicebus/servicebus_*_resource.go` of azurerm 2 to 4, and the schemas of `azapi_resource`
- * and `azapi_update_resource` of azapi 1 and 2.
+ * Source: `internal/services/servicebus/servicebus_*_resource.go` of azurerm 2 to 4, `sdk/nodejs/servicebus` of
+ * pulumi-azure, and the schemas of `azapi_resource` and `azapi_update_resource` of azapi 1 and 2.
  */
 export const terraformTypes: Readonly<Record<string, BridgedType>> = Object.freeze({
   // The rest of a namespace is keys and networks.
   azurerm_servicebus_namespace: {
-    type: tokenOf("Namespace"),
+    ...typesOf("Namespace"),
     finish: ({ type, properties: { id, name, sku } }) => ({ type, properties: { id, name, sku: { name: sku } } }),
   },
-  azurerm_servicebus_queue: { type: tokenOf("Queue"), renamed, finish: withoutEmpty },
-  azurerm_servicebus_topic: { type: tokenOf("Topic"), renamed, finish: withoutEmpty },
-  azurerm_servicebus_subscription: { type: tokenOf("Subscription"), renamed, finish: withoutEmpty },
+  azurerm_servicebus_queue: { ...typesOf("Queue"), renamed, finish: withoutEmpty },
+  azurerm_servicebus_topic: { ...typesOf("Topic"), renamed, finish: withoutEmpty },
+  azurerm_servicebus_subscription: { ...typesOf("Subscription"), renamed, finish: withoutEmpty },
   azurerm_servicebus_subscription_rule: {
-    type: tokenOf("Rule"),
+    ...typesOf("Rule", "SubscriptionRule"),
     singleBlocks: ["correlation_filter"],
     finish: (resource) => {
       const { type, properties } = withoutEmpty(resource);

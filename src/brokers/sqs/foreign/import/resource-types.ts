@@ -34,11 +34,11 @@ export const terraformTypes: Readonly<Record<string, BridgedType>> = Object.free
   aws_sqs_queue_redrive_allow_policy: { type: "aws:sqs/redriveAllowPolicy:RedriveAllowPolicy" },
   aws_sqs_queue_policy: { type: "aws:sqs/queuePolicy:QueuePolicy" },
   aws_sns_topic: { type: topicType },
-  aws_sns_topic_subscription: { type: subscriptionType, renamed: { topic_arn: "topic" } },
+  aws_sns_topic_subscription: { type: subscriptionType, renamed: { topicArn: "topic" } },
   aws_lambda_function: {
     type: functionType,
     singleBlocks: ["dead_letter_config"],
-    renamed: { function_name: "name" },
+    renamed: { functionName: "name" },
   },
   aws_lambda_event_source_mapping: {
     type: mappingType,
