@@ -42,6 +42,14 @@ describe("a state of azurerm", () => {
     expect(facts).toMatch(/^payments: its DefaultMessageTimeToLive is 7d/m);
     // The provider cannot touch that rule, so it usually is still there.
     expect(facts).toMatch(/^events: the input shows no rule \$Default of the subscription billing\./m);
+    // So messages of no declared key may reach the consumer, and a whole export shows that none do.
+    const narrow = ({ judged }: Adopted) => judged?.find(({ name }) => name === "events/billing");
+    const reason = expect.stringMatching(/\$Default may let in messages that are not declared/) as unknown;
+    expect(narrow(adopted)).toMatchObject({ effect: "otherwise", reason });
+    const [state] = accepted(deploymentsInState(readFileSync(azurerm, "utf8"), stateTools[1]));
+    const { namespaces = [] } = (state?.deployment ?? {}) as { readonly namespaces?: readonly object[] };
+    const whole = namespaces.map((each) => ({ ...each, isWhole: true }));
+    expect(narrow(adopt({ namespaces: whole }))).toMatchObject({ effect: "harmless" });
     // A filter of the label and of a property is no routing key.
     expect(adopted.refused.map(({ place }) => place)).toEqual(["events/Subscriptions/reports"]);
   });

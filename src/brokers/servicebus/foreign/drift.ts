@@ -95,7 +95,7 @@ function compared(
   const compared = Object.fromEntries(Object.entries(wanted).filter(([key]) => !there.hidden.has(key)));
   const settings = compareSettings({ ...compared, ...fixed }, { ...deployed, ...there.fixed });
   if (settings.length === 0) return [];
-  const beside = besideOf(settings, there) ?? besideRules(entity, there, topology);
+  const beside = besideOf(settings, there) ?? besideRules(entity, there, topology, namespace.isWhole);
   return [{ change: "different", kind, name, settings, beside, apply: (before) => withEntity(before, there) }];
 }
 
@@ -131,20 +131,26 @@ function besideRules(
   { name, topic }: DeclaredEntity,
   there: FoundEntity,
   { topics, subscriptions }: ServicebusTopology,
+  isWhole: boolean,
 ): Beside {
   const declared = subscriptions.find((each) => each.topic === topic && each.name === name);
   if (declared === undefined) return null;
   const wanted = new Set(declared.rules.map(({ filter }) => wordsOf(filter)));
   const found = new Set(there.rules.map(({ filter }) => wordsOf(filter)));
-  const others = there.rules.filter(({ filter }) => filter.kind !== "false" && !wanted.has(wordsOf(filter)));
+  const isOther = ({ filter }: SubscriptionRule): boolean => filter.kind !== "false" && !wanted.has(wordsOf(filter));
+  const others = there.rules.filter(isOther);
   const isReplaced = others.some(({ filter }) => filter.kind === "sql") && !found.has(sqlOf({ kind: "true" }));
   if (isReplaced && [...wanted].some((words) => !found.has(words)))
     return loss("another filter takes the place of the declared one, and may refuse its messages");
   const [taking] = contextOf({ queues: [], topics, subscriptions: [declared] }).subscriptions.get(topic) ?? [];
   const isWider = ({ filter }: SubscriptionRule): boolean =>
     filter.kind === "correlation" ? taking?.takes(filter.subject) !== "yes" : !wanted.has(sqlOf({ kind: "true" }));
-  const wider = others.find(isWider);
-  return wider === undefined ? null : otherwise(`its rule ${wider.name} lets in messages that are not declared`);
+  // A program may leave out the rule that Azure makes, and leave it on the broker.
+  const isShown = isWhole || there.rules.some((rule) => rule.name === defaultRuleName);
+  const azures: SubscriptionRule = { name: defaultRuleName, filter: { kind: "true" } };
+  const wider = [...others, ...(isShown ? [] : [azures].filter(isOther))].find(isWider);
+  const lets = wider === azures ? "may let" : "lets";
+  return wider === undefined ? null : otherwise(`its rule ${wider.name} ${lets} in messages that are not declared`);
 }
 
 function without(before: ServicebusTopology, { kind, name, topic }: DeclaredEntity): ServicebusTopology {
