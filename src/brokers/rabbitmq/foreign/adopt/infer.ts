@@ -1,6 +1,7 @@
 import type { FoundConsumer, FoundSource, FoundSystem, Inferred, Unsaid } from "../../../../adopt/found.ts";
 import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
 import { asDuration, formatDurationMs } from "../../../../declare/duration.ts";
+import { systemsApart } from "../../../../adopt/systems-apart.ts";
 import { type Checked, accepted, diagnostic } from "../../../../diagnostics/diagnostic.ts";
 import { type RabbitmqTarget, capabilities, rabbitmqLimits } from "../../compile/capabilities.ts";
 import { deadExchange, failedExchange, parkedQueue, sharedRole } from "../../compile/names.ts";
@@ -74,8 +75,24 @@ export function inferSystem(
       ...inferred.flatMap(({ unsaid }) => unsaid),
       ...deadQueues.flatMap((dead) => unsaidOfDead(looking, dead)),
       ...others.flatMap((each) => leftOut(looking, each, deadQueues)),
+      ...(only.length > 0 || name !== null
+        ? []
+        : systemsApart(
+            inferred.map(({ consumer }) => consumer),
+            waysIn(looking),
+          )),
     ],
   });
+}
+
+function waysIn({ topology, settings }: Looking): readonly (readonly [string, string])[] {
+  return [
+    ...topology.bindings.map(({ source, destination }) => [source, destination] as const),
+    ...settings.flatMap(({ queue, deadLetterExchange, deadLetterRoutingKey }) => {
+      const next = deadLetterExchange === "" ? deadLetterRoutingKey : deadLetterExchange;
+      return next === null ? [] : [[next, queue] as const];
+    }),
+  ];
 }
 
 /** Queues that go away by themselves belong to single instances, and copies and replies are not retried. */

@@ -1,6 +1,7 @@
 import { copiesAmong } from "../../../../adopt/copies-among.ts";
 import type { FoundConsumer, FoundSystem, Unsaid } from "../../../../adopt/found.ts";
 import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
+import { systemsApart } from "../../../../adopt/systems-apart.ts";
 import { asDuration, formatDurationMs } from "../../../../declare/duration.ts";
 import { type Checked, accepted } from "../../../../diagnostics/diagnostic.ts";
 import { purposeOf } from "../../../../foreign/purpose.ts";
@@ -71,11 +72,23 @@ export function inferSystem(
         ? []
         : copiesAmong(entities.filter((each) => !chosen.includes(each)).map(({ name: own }) => own))),
       ...inferred.flatMap(({ unsaid }) => unsaid),
+      ...(only.length > 0 || name !== null
+        ? []
+        : systemsApart(
+            inferred.map(({ consumer }) => consumer),
+            read.flatMap(waysFrom),
+          )),
       ...(isShared ? [] : work.flatMap(forwarded)),
       ...several(work, locks, "LockDuration", "lock"),
       ...several(work, windows, "DuplicateDetectionHistoryTimeWindow", "duplicates"),
     ],
   });
+}
+
+function waysFrom({ path, topic, forwardTo, forwardDeadLetteredTo }: Omit<ReadEntity, "isTier">) {
+  return [topic, forwardTo ?? "", forwardDeadLetteredTo ?? ""].flatMap((next) =>
+    next === "" ? [] : [[next, path] as const],
+  );
 }
 
 /** A queue or subscription that is there, with its settings beside its names. */

@@ -1,6 +1,7 @@
 import { copiesAmong } from "../../../../adopt/copies-among.ts";
 import type { FoundConsumer, FoundSystem, Unsaid } from "../../../../adopt/found.ts";
 import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
+import { systemsApart } from "../../../../adopt/systems-apart.ts";
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import { type Checked, accepted } from "../../../../diagnostics/diagnostic.ts";
 import { namedDeadQueue, purposeOf } from "../../../../foreign/purpose.ts";
@@ -52,7 +53,10 @@ export function inferSystem(deployment: Deployment, _target: SqsTarget, only: re
       ...inferred.flatMap(({ unsaid }) => unsaid),
       ...(only.length > 0
         ? []
-        : copiesAmong(region.queues.filter((each) => !work.includes(each)).map(({ name }) => name))),
+        : [
+            ...copiesAmong(region.queues.filter((each) => !work.includes(each)).map(({ name }) => name)),
+            ...systemsApart(consumers),
+          ]),
       ...(keys.size > 1
         ? [
             {
