@@ -161,6 +161,17 @@ export function refuseHalfOpaque(source: string, { kind, owner, exchangeType }: 
   });
 }
 
+/** Nobody else gives a source the name of this system. A template may leave that out. */
+export function refuseUnnamed({ sources, names }: Plan, source: string, derived: string): Diagnostic[] {
+  const { name, owner } = sources[source] ?? {};
+  if (owner !== "other" || name !== undefined || names?.source?.includes("{system}") === false) return [];
+  return diagnosed("RD222", {
+    path: ["sources", source, "name"],
+    message: `the source of another owner has no name here, so it would be ${derived}`,
+    help: "write the name that its owner gave it, such as name: events",
+  });
+}
+
 /** @param broker the broker's name for a sentence */
 export function refuseHeaders(sources: Plan["sources"], broker: string): Diagnostic[] {
   return Object.entries(sources).flatMap(([source, each]) => {

@@ -160,7 +160,7 @@ const source = z.strictObject({
   ),
   owner: about(
     z.enum(["system", "other"]).optional(),
-    "With `other`, somebody else made it, and `kind` is an assumption. Redeliver never creates, changes or deletes it. `consume` refuses to start if it is missing, or on RabbitMQ has another kind; on SQS it cannot see the topic. The default is `system`.",
+    "With `other`, somebody else made it under the given `name`, and `kind` is an assumption. Redeliver never creates, changes or deletes it. `consume` refuses to start if it is missing, or on RabbitMQ has another kind; on SQS it cannot see the topic. The default is `system`.",
     "other",
   ),
 });

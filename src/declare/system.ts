@@ -21,9 +21,9 @@ export interface SourceInput {
    */
   readonly exchangeType?: string | undefined;
   /**
-   * With `other`, somebody else made it, and `kind` is an assumption. Redeliver never creates, changes or deletes it.
-   * `consume` refuses to start if it is missing, or on RabbitMQ has another kind; on SQS it cannot see the topic. The
-   * default is `system`.
+   * With `other`, somebody else made it under the given `name`, and `kind` is an assumption. Redeliver never creates,
+   * changes or deletes it. `consume` refuses to start if it is missing, or on RabbitMQ has another kind; on SQS it cannot
+   * see the topic. The default is `system`.
    */
   readonly owner?: "system" | "other" | undefined;
 }

@@ -137,10 +137,15 @@ test("leftovers are the bindings of an exchange of another owner, and never the 
   expect(left(without).slice(0, 2)).toContain("binding events.orders to shop.mail with the key order.placed");
 });
 
-const errorsOn = (target: TargetInput, orders: SourceInput, more: object = {}): readonly string[] => {
+const errorsOn = (
+  target: TargetInput,
+  orders: SourceInput,
+  more: object = {},
+  names: object = {},
+): readonly string[] => {
   const billing = { ...system.consumers["billing"], handlerTimeout: "10s", ...more };
   const compiled = compile(
-    checked({ ...system, sources: { ...system.sources, orders }, consumers: { billing } }),
+    checked({ ...system, names, sources: { ...system.sources, orders }, consumers: { billing } }),
     target,
   );
   const found = compiled.ok ? [] : compiled.diagnostics.filter(({ severity }) => severity === "error");
@@ -179,6 +184,20 @@ test("a topic of another owner in the namespace gets a subscription, and is neve
   expect(errors).toMatchObject([
     { code: "RD204", path: "sources.orders.name", help: "write the name of a topic in the namespace" },
   ]);
+});
+
+test.for([
+  ["no name", {}, {}, ["RD222 sources.orders.name"]],
+  ["a template with the system's name", {}, { source: "{system}-{source}" }, ["RD222 sources.orders.name"]],
+  ["a template without it", {}, { source: "{source}" }, []],
+  ["a name", { name: "events" }, {}, []],
+] as const)("RabbitMQ and Service Bus refuse %s only if it has the system's own name", ([, own, names, refused]) => {
+  const orders = { kind: "topic", owner: "other", ...own } as const;
+  for (const target of [
+    { broker: "rabbitmq", version: "4.3" },
+    { broker: "servicebus", sku: "standard" },
+  ] as const)
+    expect(errorsOn(target, orders, {}, names)).toEqual(refused);
 });
 
 const region = "eu-west-1";

@@ -1,7 +1,13 @@
 import { type Diagnostic, diagnosed } from "../../../diagnostics/diagnostic.ts";
 import { pathOfDead, pathOfQueue, pathOfSource, pathOfSystem, sharedPrefix } from "../../../plan/names.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
-import { longName, nameClashes, oncePerTemplate, refuseHalfOpaque } from "../../../contract/shared-problems.ts";
+import {
+  longName,
+  nameClashes,
+  oncePerTemplate,
+  refuseHalfOpaque,
+  refuseUnnamed,
+} from "../../../contract/shared-problems.ts";
 import { rabbitmqLimits } from "./capabilities.ts";
 import {
   attemptExchangePrefix,
@@ -59,10 +65,10 @@ function sourceProblems(plan: Plan, source: string): Diagnostic[] {
   const planned = plan.sources[source];
   if (planned === undefined) return [];
   const { name, owner } = planned;
-  const half = refuseHalfOpaque(source, planned);
+  const exchange = sourceExchange(plan, source);
+  const half = [...refuseHalfOpaque(source, planned), ...refuseUnnamed(plan, source, exchange)];
   if (half.length > 0) return half;
   const path = pathOfSource(plan, source);
-  const exchange = sourceExchange(plan, source);
   const reserved = attemptExchangePrefix(sharedPrefix(plan));
   if (exchange.startsWith(reserved)) {
     return diagnosed("RD204", {

@@ -6,6 +6,7 @@ import {
   refuseEveryInstance,
   refuseHandlerTimeout,
   refuseHeaders,
+  refuseUnnamed,
   refuseQueueArguments,
   refuseTemplate,
 } from "../../../contract/shared-problems.ts";
@@ -32,7 +33,8 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
         ...longName({ path, name, what: "a topic name", longest, most: nameLength }),
       ];
       if (sources[name]?.owner !== "other") return found;
-      return found.map((each) => ({ ...each, help: "write the name of a topic in the namespace" }));
+      const named = found.map((each) => ({ ...each, help: "write the name of a topic in the namespace" }));
+      return [...refuseUnnamed(plan, name, longest), ...named];
     }),
     ...consumers.flatMap((consumer) => {
       const { consumer: name } = consumer;
