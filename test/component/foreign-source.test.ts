@@ -191,7 +191,7 @@ test.for([
   ["a template with the system's name", {}, { source: "{system}-{source}" }, ["RD222 sources.orders.name"]],
   ["a template without it", {}, { source: "{source}" }, []],
   ["a name", { name: "events" }, {}, []],
-] as const)("RabbitMQ and Service Bus refuse %s only if it has the system's own name", ([, own, names, refused]) => {
+] as const)("RabbitMQ and Service Bus, and a source of another owner with %s", ([, own, names, refused]) => {
   const orders = { kind: "topic", owner: "other", ...own } as const;
   for (const target of [
     { broker: "rabbitmq", version: "4.3" },
