@@ -208,10 +208,12 @@ function nameBy(template: string, { queue }: FoundConsumer): string {
 
 /** The names of dead queues by a template, and the dead queues of several consumers that no template can give them. */
 function deadNames(consumers: readonly FoundConsumer[], { options, queues }: FoundSystem, byDefault: string) {
-  const common = consumers.find(({ dead }) => dead !== undefined)?.dead?.value;
-  if (options?.["deadQueue"] === "shared" && common !== undefined)
-    return { shared: new Map<string, never>(), dead: common };
-  const shared = sharedDeadQueues(consumers);
+  const shared = new Map(sharedDeadQueues(consumers));
+  const common = mostShared(consumers);
+  if (options?.["deadQueue"] === "shared" && common !== null) {
+    shared.delete(common);
+    return { shared, dead: common };
+  }
   const others = consumers.filter((each) => !shared.has(each.dead?.value ?? ""));
   return { shared, dead: deadTemplate(others, byDefault, new Set(queues)) };
 }
@@ -243,6 +245,16 @@ function ownDeadQueues(
   const isOwn = (each: FoundConsumer): boolean =>
     nameOf(each) !== nameBy(template, each) && owners.get(nameOf(each))?.length === 1;
   return new Map(consumers.filter(isOwn).map((each) => [each, each.dead]));
+}
+
+/** The dead queue of the most consumers that can share one. Those in order cannot. */
+export function mostShared(consumers: readonly FoundConsumer[]): string | null {
+  const owners = Map.groupBy(
+    consumers.filter((each) => each.order === undefined && each.dead !== undefined),
+    ({ dead }) => dead?.value ?? null,
+  );
+  const [[name] = [null]] = [...owners].toSorted(([, left], [, right]) => right.length - left.length);
+  return name;
 }
 
 /** The dead queues that several consumers share. */

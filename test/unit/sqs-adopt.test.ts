@@ -235,6 +235,21 @@ test("a FIFO queue keeps its shared dead-letter queue as it was, and gets one of
   expect([options, warned.map(({ notes }) => notes[1])]).toEqual([{}, ["consumers in order cannot share one"]]);
 });
 
+test("a FIFO queue keeps its own dead-letter queue beside one that other queues share", () => {
+  const standard = ["eu", "us"].map((name) => queue(name, redriveTo("dlq")));
+  const listing = [queue("a.fifo", redriveTo("d.fifo")), queue("d.fifo"), ...standard, queue("dlq")];
+  const adopted = adopting({ kind: "adopt", text: JSON.stringify(listing) }, "sqs@eu-west-1", "shop", "sqs");
+  if (!adopted.ok) throw new Error("it is adopted");
+  const { contracts } = adopted.value.proved.compiled;
+  const dead = contracts.map(({ workQueue, deadQueue }) => [workQueue, deadQueue]).toSorted();
+  expect(dead).toEqual([
+    ["a.fifo", "d.fifo"],
+    ["eu", "dlq"],
+    ["us", "dlq"],
+  ]);
+  expect(adopted.warnings.filter(({ code }) => code === "RD333")).toEqual([]);
+});
+
 test("a queue adopted alone leaves its dead-letter queue open to the others", () => {
   const listing = [queue("eu", redriveTo("dlq")), queue("us", redriveTo("dlq")), queue("dlq")];
   const example = { kind: "adopt", text: JSON.stringify(listing), queues: ["eu"] } as const;

@@ -138,11 +138,12 @@ export const adoptedShapes = (seconds = 30): Readonly<Record<string, AdoptedShap
         "mail-dead": days14,
       },
       consumers: {
-        eu: [2, delay, handler, "eu-dead"],
-        us: [2, delay, handler, "us-dead"],
+        eu: [2, delay, handler, "dlq"],
+        us: [2, delay, handler, "dlq"],
         mail: [2, delay, handler, "mail-dead"],
       },
-      unsaid: [],
+      unsaid: [/the target: .*"deadQueue":"shared"/],
+      options: { deadQueue: "shared" },
     },
   };
 };

@@ -1,4 +1,5 @@
 import { copiesAmong } from "../../../../adopt/copies-among.ts";
+import { mostShared } from "../../../../adopt/declare-found.ts";
 import type { FoundConsumer, FoundSystem, Unsaid } from "../../../../adopt/found.ts";
 import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
 import { systemsApart } from "../../../../adopt/systems-apart.ts";
@@ -70,12 +71,16 @@ export function inferSystem(deployment: Deployment, _target: SqsTarget, only: re
   return accepted(found, work.flatMap(cautionsOf));
 }
 
-/** A target makes all consumers share a dead queue, or none, and no consumer in order can. */
+/** True if the target has to make consumers share a dead queue. A consumer in order then needs one of its own. */
 function sharesDeadQueue(consumers: readonly FoundConsumer[], queues: readonly AuditedQueue[]): boolean {
-  const dead = new Set(consumers.flatMap((each) => each.dead?.value ?? []));
+  const common = mostShared(consumers);
   // Also queues of other systems may send their dead letters to it.
-  const from = queues.filter(({ redrive }) => dead.has(nameIn(known(redrive)?.targetArn ?? "")));
-  return dead.size === 1 && from.length > 1 && consumers.every(({ order }) => order === undefined);
+  const from = queues.filter(({ redrive }) => nameIn(known(redrive)?.targetArn ?? "") === common);
+  const owners = Map.groupBy(consumers, ({ dead }) => dead?.value);
+  return (
+    from.length > 1 &&
+    consumers.every(({ order, dead }) => order === undefined || (dead && owners.get(dead.value)?.length === 1))
+  );
 }
 
 /** The name in a declaration. The compiler adds the end of a FIFO queue's name. */
