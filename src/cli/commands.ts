@@ -38,14 +38,14 @@ export async function planCommand(
   const planned = await loadPlan(file, options.target);
   if (!planned.ok) return refuse(file, planned.diagnostics, options, planned.locate);
   warn(file, planned.warnings, options, planned.locate);
-  const { costsByStrategy } = await import("../report/costs.ts");
+  const { costTable, costsByStrategy } = await import("../report/costs.ts");
   const kept = target === null ? null : targetFor(planned, options.target ?? "", options.strategy, target);
   if (kept?.ok === false) return refuse(undefined, kept.diagnostics, options);
   const costs = kept === null ? null : costsByStrategy(planned.value.plan, kept.value, kept.kept);
   if (options.json === true) return print(costs === null ? planned.value.plan : { ...planned.value.plan, costs });
   const { renderCostsText, renderPlanText } = await import("../report/text.ts");
   const style = { colour: paintOn(process.stdout) };
-  const table = costs === null ? "" : `\n${renderCostsText(options.target ?? "", costs, style)}`;
+  const table = costs === null ? "" : `\n${renderCostsText(options.target ?? "", costTable(costs), style)}`;
   const compiled = kept === null ? null : brokerOf(kept.value).compile(planned.value.plan, kept.value);
   const contracts = compiled?.ok === true ? compiled.value.contracts : [];
   return print(`${renderPlanText(planned.value.plan, style, contracts)}${table}`);

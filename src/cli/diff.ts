@@ -68,11 +68,13 @@ export async function diffCommand(file: string, other: string | undefined, optio
       isHidden ? exitCodes.incomplete : exitCodes.usage,
     );
   }
+  const judged = judgeDrift(drift.value);
   const compared = {
     title: `${proved.compiled.topology.system} on ${proved.compiled.target}`,
-    judged: judgeDrift(drift.value),
+    judged,
     words: source === undefined ? againstDeclaration : againstBroker,
     others: [...otherDiagnostics(drift.value), ...drift.warnings],
+    costs: next === null || judged.length === 0 ? null : await costsOf(proved, next),
   };
   const { unread, keptLetters } = drift.value;
   const isEqual = compared.judged.length === 0 && keptLetters.length === 0;
@@ -80,6 +82,12 @@ export async function diffCommand(file: string, other: string | undefined, optio
   const exitCode = isIncomplete ? exitCodes.incomplete : isEqual ? exitCodes.fine : exitCodes.refused;
   const text = await rendered(formatOf(options), compared, file, exitCode === exitCodes.fine);
   return ended(await print(text, options.output), exitCode);
+}
+
+async function costsOf(proved: ProvedFile, next: ProvedFile): Promise<ComparedDrift["costs"]> {
+  const { costsByStrategy } = await import("../report/costs.ts");
+  const [before, after] = [proved, next].map(({ plan, target, kept }) => costsByStrategy(plan, target, kept));
+  return { target: proved.compiled.target, before: before ?? [], after: after ?? [] };
 }
 
 async function compareSource(source: AuditSource, proved: ProvedFile): Promise<Checked<Drift<unknown>>> {
@@ -99,14 +107,19 @@ async function rendered(
   ok: boolean,
 ): Promise<unknown> {
   const { renderDriftMarkdown, renderDriftText } = await import("../report/drift.ts");
-  const { judged, words, others } = compared;
+  const { judged, words, others, costs } = compared;
   switch (format) {
     case "text":
       return renderDriftText(compared, paintOn(process.stdout));
     case "markdown":
       return renderDriftMarkdown(compared);
     case "json":
-      return { ok, differences: judged, diagnostics: [...driftDiagnostics(judged, words), ...others] };
+      return {
+        ok,
+        differences: judged,
+        diagnostics: [...driftDiagnostics(judged, words), ...others],
+        ...(costs === null ? {} : { costs: { before: costs.before, after: costs.after } }),
+      };
     case "sarif":
     case "github":
       return renderedForTools([...driftDiagnostics(judged, words), ...others], format, { file });

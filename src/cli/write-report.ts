@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { brokerOf } from "../brokers/index.ts";
 import { hasErrors } from "../diagnostics/diagnostic.ts";
 import type { Plan } from "../plan/plan.ts";
-import { costsByStrategy } from "../report/costs.ts";
+import { costTable, costsByStrategy } from "../report/costs.ts";
 import { renderDot } from "../report/dot.ts";
 import { renderHtml } from "../report/html.ts";
 import { renderMermaid } from "../report/mermaid.ts";
@@ -53,7 +53,7 @@ export async function writeReport(
     await save(join(place, "graph.svg"), await renderSvg(graph));
     const costs = costsByStrategy(plan, target, kept);
     sections.push(renderCompiledText(compiled, printed, warnings, { colour }));
-    sections.push(renderCostsText(compiled.target, costs, { colour }));
+    sections.push(renderCostsText(compiled.target, costTable(costs), { colour }));
     reports.push({ target: compiled.target, plan, compiled, graph, warnings, verdicts, costs });
   }
   tell({ kind: "working", on: "the page of the report" });

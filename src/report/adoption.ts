@@ -64,7 +64,7 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
     ...(judged === null || (judged.length === 0 && moving.size + newPolicies.length > 0)
       ? []
       : [
-          `The compiled declaration against the input:\n\n${renderDriftText({ title, judged, words: againstFound(adopted), others: [] }, colour)}`,
+          `The compiled declaration against the input:\n\n${renderDriftText({ title, judged, words: againstFound(adopted), others: [], costs: null }, colour)}`,
         ]),
     ...(adopted.unsaid.length === 0
       ? []

@@ -80,3 +80,18 @@ export function costTable(costs: readonly Costs[]): { readonly head: string[]; r
     ),
   };
 }
+
+/** The table of a change. A cell that changes has both values. */
+export function costChangeTable(before: readonly Costs[], after: readonly Costs[]): ReturnType<typeof costTable> {
+  const { head, rows } = costTable([...before, ...after]);
+  const later = rows.slice(before.length);
+  return {
+    head,
+    rows: rows.slice(0, before.length).map((cells, row) =>
+      cells.map((cell, column) => {
+        const next = later[row]?.[column] ?? cell;
+        return cell === next ? cell : `${cell} → ${next}`;
+      }),
+    ),
+  };
+}

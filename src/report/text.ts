@@ -2,7 +2,7 @@ import Table from "cli-table3";
 
 import type { Graph, GraphNode } from "../brokers/graph.ts";
 import { resourcesOf } from "../compile/budget.ts";
-import { type Costs, costTable } from "./costs.ts";
+import type { costTable } from "./costs.ts";
 import { type CompiledSystem, brokerOf } from "../brokers/index.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type Paint, paintFor } from "../diagnostics/paint.ts";
@@ -51,9 +51,12 @@ export function renderCompiledText(
   ].join("\n\n")}\n`;
 }
 
-export function renderCostsText(target: string, costs: readonly Costs[], options: TextOptions = {}): string {
+export function renderCostsText(
+  target: string,
+  { head, rows }: ReturnType<typeof costTable>,
+  options: TextOptions = {},
+): string {
   const style = styleOf(options);
-  const { head, rows } = costTable(costs);
   return `${style.paint("bold", `costs on ${target}`)}\n${renderTable(head, rows, {}, style)}\n`;
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { compileAndProve } from "../../src/compile/compile.ts";
 import { brokers } from "../../src/index.ts";
-import { costsByStrategy } from "../../src/report/costs.ts";
+import { costChangeTable, costTable, costsByStrategy } from "../../src/report/costs.ts";
 import { renderHtml } from "../../src/report/html.ts";
 import { renderCompiledText, renderCostsText } from "../../src/report/text.ts";
 import { accepted, checked, oneConsumer } from "../support/examples.ts";
@@ -22,7 +22,7 @@ const table = [
 ];
 
 test("the text of a report has the counts of each strategy, and of its own", () => {
-  const lines = renderCostsText("rabbitmq@4.3", costs).split("\n");
+  const lines = renderCostsText("rabbitmq@4.3", costTable(costs)).split("\n");
   expect(lines[0]).toBe("costs on rabbitmq@4.3");
   const cells = lines
     .filter((line) => line.startsWith("│"))
@@ -54,5 +54,21 @@ test("the page of a report has the same counts", async () => {
     "queues 2",
     "bindings 2",
     "warnings 0",
+  ]);
+});
+
+test("a change of a declaration has both counts where they differ", () => {
+  const jitter = { attempts: 4, backoff: { kind: "constant", delay: "10s", jitter: "20%" } };
+  const { plan: next } = accepted(
+    compileAndProve<"rabbitmq">(checked(oneConsumer({ retry: jitter })), { broker: "rabbitmq", version: "4.3" }),
+  );
+  const { rows } = costChangeTable(costs, costsByStrategy(next, proved.target));
+  expect(rows.map(([strategy, , , queues, , , hops]) => [strategy, queues, hops])).toEqual([
+    // Neither a native delay nor a tier has jitter.
+    ["auto", expect.stringMatching(/^2 → \d+$/), "0 → 2"],
+    ["native", "2 → –", "0 → cannot keep the promises"],
+    ["deferred", "–", "cannot keep the promises"],
+    ["staged", "5 → –", "2 → cannot keep the promises"],
+    ["waits", expect.stringMatching(/^4 → \d+$/), "2"],
   ]);
 });
