@@ -1,6 +1,9 @@
 import type { BrokerName, TargetInput } from "../src/brokers/index.ts";
 import { brokerOf, checkTarget } from "../src/brokers/index.ts";
 import { rabbitmqLimits } from "../src/brokers/rabbitmq/compile/capabilities.ts";
+import { mostWaits } from "../src/brokers/rabbitmq/compile/spread.ts";
+import { servicebusLimits } from "../src/brokers/servicebus/compile/capabilities.ts";
+import { sqsLimits } from "../src/brokers/sqs/compile/capabilities.ts";
 import { checkSystem } from "../src/declare/check.ts";
 import { plan } from "../src/plan/plan.ts";
 import { costsOf, costTable } from "../src/report/costs.ts";
@@ -55,6 +58,8 @@ export function renderCosts(): string {
     "All consumers of these systems take each message of one source, with four attempts. The tables count the resources of the compiled topology.",
     "A **hop** moves a message from one queue to another, and stores it anew. With no hops a retry waits in its work queue; under `scheduled` that is a copy.",
     "`redeliver plan FILE --target TARGET` prints such a table for your own declaration.",
+    "## Up to where each strategy carries",
+    rowsOf(["strategy", "schedules", "consumers", "waiting messages"], bounds(), "---"),
     "## RabbitMQ, a constant delay",
     tableOf(constantDelay),
     `A message that passes a tier is stored three times: in the work queue, in the tier, and in the work queue again. RabbitMQ advises to review a design with more than ${limit} quorum queues. With a work queue and a dead queue for each consumer, that is the limit of about ${Math.floor(rabbitmqLimits.quorumQueues / 2).toLocaleString("en")} consumers under every strategy. With \`deadQueue: shared\` in the target, [they share one dead queue](dead-letters.md#one-dead-queue-for-all-consumers). Then each consumer has one queue and one policy less.`,
@@ -92,8 +97,40 @@ const deployment = [
   ["1,000", "9,033", "95 s", "38 s"],
 ];
 
-function rowsOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const separator = head.map((_, index) => (index === 0 ? "---" : "---:"));
+/** The bounds of each strategy, by the limits of its broker. */
+function bounds(): readonly (readonly string[])[] {
+  const number = (value: number): string => value.toLocaleString("en");
+  const half = `about ${number(Math.floor(rabbitmqLimits.quorumQueues / 2))} in a cluster, with a dead queue each`;
+  const memory = new Map(waitingMemory.map(([strategy = "", , each = ""]) => [strategy, `${each} of memory each`]));
+  const inFlight = `${number(sqsLimits.inFlightMessages)} in a queue, with those at work`;
+  const hours = `${sqsLimits.visibilityTimeoutSeconds / 3_600} h`;
+  const topic = `${number(servicebusLimits.subscriptions)} of a topic`;
+  const room = "the size of the queue";
+  return [
+    ["`native`", "constant or linear", half, memory.get("`native`") ?? ""],
+    ["`deferred`", "any", half, memory.get("`deferred`") ?? ""],
+    [
+      "`staged`",
+      "any without jitter; each pair of attempt and delay is one queue more",
+      half,
+      memory.get("`staged`") ?? "",
+    ],
+    ["`waits`", `any; each delay is one queue more, or ${mostWaits} with jitter`, half, memory.get("`waits`") ?? ""],
+    [
+      "`redrive`",
+      `constant, up to ${hours}; ${number(sqsLimits.maxReceiveCount)} attempts`,
+      "no bound of SQS",
+      inFlight,
+    ],
+    ["`visibility`", `any, up to ${hours}`, "no bound of SQS", inFlight],
+    ["`immediate`", "at once", topic, "none: a retry is at once"],
+    ["`scheduled`", "any", topic, room],
+    ["`ttl-tier`", "any without jitter; each delay is one queue more for each consumer", topic, room],
+  ];
+}
+
+function rowsOf(head: readonly string[], rows: readonly (readonly string[])[], align = "---:"): string {
+  const separator = head.map((_, index) => (index === 0 ? "---" : align));
   return [head, separator, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
