@@ -107,6 +107,15 @@ export interface ImportEntry {
   readonly component?: true;
 }
 
+/** An old queue, and what may still come into it when its consumer has gone. */
+export interface StillUsed {
+  readonly queue: string;
+  /** The queues whose dead letters come into it. As long as they do, nobody may delete it. */
+  readonly feeders: readonly string[];
+  /** The exchanges by which programs can publish into it, with the keys. */
+  readonly publishers: readonly string[];
+}
+
 /** A consumer that needs a new queue, because one of its queues is there with arguments that cannot change. */
 export interface Move {
   readonly consumer: string;
@@ -127,9 +136,13 @@ export interface Move {
   readonly backWays: readonly string[];
   /** The queues where its messages wait, and no others. */
   readonly waits: readonly string[];
+  /** The waiting queues of several consumers, whose messages come back to the old queue. */
+  readonly sharedWaits: readonly string[];
+  /** The old queue and `waits`. */
+  readonly used: readonly StillUsed[];
   /** The waiting queues, also of several consumers, whose messages come back by the ways that the new queue takes over. */
   readonly takenOver: readonly string[];
-  /** The requests that delete the old queue and these queues. */
+  /** The requests that delete the old queue and its waiting queues that nothing else leads into. */
   readonly remove: readonly string[];
   /** True if the queue has a single active consumer, so that its messages are handled in their order. */
   readonly isOrdered: boolean;
@@ -143,7 +156,9 @@ export interface Stay {
   readonly isDeployed: boolean;
   /** The queues where its messages wait, and no others. */
   readonly waits: readonly string[];
-  /** The requests that delete these queues. */
+  /** The same queues. */
+  readonly used: readonly StillUsed[];
+  /** The requests that delete those that nothing else leads into. */
   readonly remove: readonly string[];
   /** The other ways into its work queue and its dead queue. */
   readonly oldWays: OldWays;

@@ -137,6 +137,8 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
     staying: ["again"],
     backWays: ["again"],
     waits: ["billing.retry"],
+    sharedWaits: [],
+    used: ["billing", "billing.retry"].map((name) => ({ queue: name, feeders: [], publishers: [] })),
     takenOver: [],
     oldWays: { ends: [], staying: [] },
     remove: ["DELETE /api/queues/%2F/billing", "DELETE /api/queues/%2F/billing.retry"],

@@ -1,4 +1,5 @@
 import {
+  type BrokerBinding,
   type BrokerTopology,
   type SemanticsVersion,
   definitionInForce,
@@ -39,4 +40,11 @@ export function waitsBefore({ surroundings, settings }: Looking, queue: string) 
     .map((each) => ({ name: each.queue, aims: surroundings.aimsOf(each) }))
     .filter(({ aims }) => aims.includes(queue))
     .map(({ name, aims }) => ({ name, isOwn: aims.every((aim) => aim === queue) }));
+}
+
+/** The bindings of a queue. The default exchange leads into each queue without one. */
+export function waysInto({ bindings }: BrokerTopology, queue: string): readonly BrokerBinding[] {
+  return bindings.filter(
+    ({ source, destination, destinationKind }) => source !== "" && destination === queue && destinationKind === "queue",
+  );
 }

@@ -4,12 +4,13 @@ import type { RabbitmqCompiled } from "../../compile/compile.ts";
 import { bindingKey } from "../../compile/differences.ts";
 import type { BrokerBinding } from "../../prove/semantics.ts";
 import { sameWays } from "../left-ways.ts";
-import { path, unbind } from "../leftovers.ts";
+import { unbind } from "../leftovers.ts";
 import { deadQueueToday } from "./dead-of.ts";
 import { lettersOut } from "./letters-out.ts";
-import { type Looking, lookAt, waitsBefore } from "./looking.ts";
+import { type Looking, lookAt, waitsBefore, waysInto } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
-import { oldWaysInto, waysInto } from "./stays.ts";
+import { oldWaysInto, removeOf } from "./stays.ts";
+import { stillUsedBy } from "./still-used.ts";
 
 /**
  * The consumers with a queue whose arguments would have to change, and the next name for the work queue of each.
@@ -52,12 +53,13 @@ export function movesOf(
     const deadToday = isDeadThere ? dead : (ends.get(queue) ?? null);
     const isShared = [...ends.values()].filter((each) => each === deadToday).length > 1;
     const keptDead = isDeadThere && !fixed.has(`queue ${dead}`) ? dead : null;
-    const before = waitsBefore(looking, queue);
-    const waits = before.flatMap(({ name, isOwn }) => (isOwn ? [name] : []));
-    const stillBefore = new Set(waitsBefore(unbound, queue).map(({ name }) => name));
+    const waiting = waitingBefore(looking, unbound, queue);
+    const { waits, sharedWaits, used } = waiting;
     const staying = [...new Set(others.map(({ source }) => source))];
     const behindWaits = new Set<string | null>(
-      looking.settings.flatMap((each) => (waits.includes(each.queue) ? [each.deadLetterExchange] : [])),
+      looking.settings.flatMap((each) =>
+        [...waits, ...sharedWaits].includes(each.queue) ? [each.deadLetterExchange] : [],
+      ),
     );
     return [
       {
@@ -77,15 +79,37 @@ export function movesOf(
         unbind: doubled.map((each) => unbind(virtualHost, each)),
         staying,
         backWays: staying.filter((source) => behindWaits.has(source)),
-        waits,
-        takenOver: before.flatMap(({ name }) => (stillBefore.has(name) ? [] : [name])),
-        remove: [queue, ...waits].map((name) => `DELETE ${path("queues", virtualHost, name)}`),
+        ...waiting,
+        remove: removeOf(used, virtualHost),
         isOrdered: found.queues.some(
           (each) => each.name === queue && each.arguments["x-single-active-consumer"] === true,
         ),
       },
     ];
   });
+}
+
+/**
+ * The waiting queues before an old queue.
+ *
+ * @param unbound the topology without the ways that the new queue takes over
+ */
+function waitingBefore(looking: Looking, unbound: Looking, queue: string) {
+  const before = waitsBefore(looking, queue);
+  const stillBefore = new Set(waitsBefore(unbound, queue).map(({ name }) => name));
+  const waits = before.flatMap(({ name, isOwn }) => (isOwn ? [name] : []));
+  const takenOver = before.flatMap(({ name }) => (stillBefore.has(name) ? [] : [name]));
+  const sharedWaits = before.flatMap(({ name, isOwn }) => (isOwn || takenOver.includes(name) ? [] : [name]));
+  const old = [queue, ...waits];
+  const usedWaits = waits.map((name) => stillUsedBy(looking, name, old, sharedWaits));
+  // The messages of others come back to the old queue.
+  const fed = new Set(
+    usedWaits.flatMap((each) => (each.feeders.length > 0 && !takenOver.includes(each.queue) ? [each.queue] : [])),
+  );
+  const ending = old.filter((name) => !fed.has(name));
+  // Other steps end the ways of publishers into the old queue.
+  const used = [{ ...stillUsedBy(looking, queue, ending, sharedWaits), publishers: [] }, ...usedWaits];
+  return { waits, sharedWaits, takenOver, used };
 }
 
 function lettersOf(

@@ -1,13 +1,13 @@
-import type { Move, OldWays, Stay } from "../../../../adopt/found.ts";
+import type { Move, OldWays, Stay, StillUsed } from "../../../../adopt/found.ts";
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
 import { bindingKey } from "../../compile/differences.ts";
 import { prefixOf, sharedRole } from "../../compile/names.ts";
-import type { BrokerBinding, BrokerTopology } from "../../prove/semantics.ts";
 import { sameWays } from "../left-ways.ts";
 import { path, unbind } from "../leftovers.ts";
 import { isSharedDelay } from "./frameworks.ts";
-import { type Looking, waitsBefore } from "./looking.ts";
+import { type Looking, waitsBefore, waysInto } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
+import { stillUsedBy } from "./still-used.ts";
 
 /**
  * The consumers that keep their work queue, with the remains of their old retries. A deployment deletes none of these,
@@ -32,9 +32,16 @@ export function staysOf(
     const oldWays = oldWaysInto(looking, compiled, virtualHost, into, [queue, ...waits]);
     const isDeployed = ownSystemOf(looking.topology, there) !== null;
     if (isDeployed && waits.length + oldWays.ends.length === 0) return [];
-    const remove = waits.map((name) => `DELETE ${path("queues", virtualHost, name)}`);
-    return [{ consumer, queue, isDeployed, waits, remove, oldWays }];
+    const used = waits.map((name) => stillUsedBy(looking, name, [queue, ...waits]));
+    return [{ consumer, queue, isDeployed, waits, used, remove: removeOf(used, virtualHost), oldWays }];
   });
+}
+
+/** The requests that delete queues. A queue stays while the dead letters of others come into it. */
+export function removeOf(used: readonly StillUsed[], virtualHost: string): readonly string[] {
+  return used
+    .filter(({ feeders }) => feeders.length === 0)
+    .map(({ queue }) => `DELETE ${path("queues", virtualHost, queue)}`);
 }
 
 /**
@@ -96,11 +103,4 @@ function systemsIn({ topology, settings }: Pick<Looking, "topology" | "settings"
 
 function isPartOf(systems: ReadonlySet<string>, name: string): boolean {
   return [...systems].some((system) => sharedRole(system, name) !== null);
-}
-
-/** The bindings of a queue. The default exchange leads into each queue without one. */
-export function waysInto({ bindings }: BrokerTopology, queue: string): readonly BrokerBinding[] {
-  return bindings.filter(
-    ({ source, destination, destinationKind }) => source !== "" && destination === queue && destinationKind === "queue",
-  );
 }

@@ -1,0 +1,194 @@
+import { docsPage } from "../diagnostics/docs-site.ts";
+import { visible } from "../diagnostics/visible.ts";
+import type { LettersOut, Move, OldWays, Stay, StillUsed } from "../adopt/found.ts";
+import { editFor } from "../adopt/moved-draft.ts";
+import type { Adopted } from "../migrate/adopt.ts";
+
+/**
+ * The steps of a consumer to a new queue. Both queues are bound for a moment, because the other order loses messages.
+ *
+ * @param hasState true if another program owns the ways into the old queue, and would make them again
+ */
+export function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: boolean): string {
+  const { consumer, queue, next, keptDead, backWays, letters, waits, sharedWaits, used, takenOver, isOrdered } = move;
+  const back = [...waits, ...sharedWaits].filter((each) => !takenOver.includes(each));
+  const emptied = [...used.filter(isEnding).map((each) => each.queue), ...sharedWaits];
+  // No step brings the messages of another queue to the new one.
+  const isFed = !used.filter(isEnding).some((each) => each.queue === queue);
+  const steps = [
+    [isMoved ? `deploy ${next}` : editFor(draft, move)],
+    ...renderWaysIn(move, hasState),
+    // In a dead queue that stays, nothing tells the letters of the new code from the old ones up to 3.12.
+    ...(letters === null || keptDead === null ? [] : [renderRedrive(letters, queue, true)]),
+    [
+      `${isOrdered ? "" : `start the new code of ${consumer}, and `}let the old code empty ${queue}${back.length === 0 ? "" : `, with the messages that come back from ${back.join(", ")}`}`,
+      ...(takenOver.length === 0
+        ? []
+        : [`messages in ${takenOver.join(", ")} come back to ${next}, where they have all attempts again`]),
+      ...(backWays.length === 0
+        ? []
+        : [`if producers publish to ${backWays.join(", ")} as well, keep the old code until none does`]),
+    ],
+    ...(letters === null || keptDead !== null ? [] : [renderRedrive(letters, queue, false)]),
+    [
+      ...(keptDead === null || letters === null
+        ? []
+        : [
+            `look again at the letters of ${keptDead} that died in ${queue}: send or export them now, because no redrive sends them without ${queue}`,
+          ]),
+      ...(isFed
+        ? []
+        : [
+            `when ${emptied.join(", ")} ${emptied.length === 1 ? "is" : "are"} empty${alsoWhen(used)}, stop the old code. If nothing came back into ${emptied.length === 1 ? "it" : "them"}, send:`,
+            ...move.remove,
+          ]),
+      ...renderFed(used),
+      ...(isFed ? [`keep the old code of ${queue} until then, because they do not come into ${next}`] : []),
+      ...(isOrdered
+        ? [`then start the new code of ${consumer}: an earlier start would change the order of messages`]
+        : []),
+    ],
+    ...renderOldWays(move.oldWays, hasState),
+    // Both queues have one dead queue, or it has letters of others.
+    ...(letters === null || letters.isShared || keptDead !== null
+      ? []
+      : [
+          [
+            `when ${letters.dead} is empty, and no other consumer's letters come into it, send:`,
+            letters.remove,
+            ...(letters.policy === null ? [] : [letters.policy.end]),
+          ],
+        ]),
+  ];
+  return renderSteps(
+    isMoved ? `${next} takes the place of ${queue}` : `${consumer} needs a new queue beside ${queue}`,
+    steps,
+  );
+}
+
+type Steps = readonly (readonly string[])[];
+
+function renderSteps(title: string, steps: Steps): string {
+  const lines = steps.flatMap(([first = "", ...more], index) => [
+    `${index + 1}. ${first}`,
+    ...more.map((each) => `   ${each}`),
+  ]);
+  return `${visible(title)}, as in ${docsPage("adopting")}:\n${lines.map((line) => `  ${visible(line)}\n`).join("")}`;
+}
+
+/**
+ * The steps of a consumer with a queue that stays. The old code goes first: two codes at work would mix up the order of
+ * messages.
+ */
+export function renderStay(
+  { consumer, queue, isDeployed, waits, used, remove, oldWays }: Stay,
+  hasState: boolean,
+): string {
+  const ending = used.filter(isEnding).map((each) => each.queue);
+  return renderSteps(`${consumer} keeps the queue ${queue}`, [
+    ...(isDeployed ? [] : [[`deploy, stop the old code of ${consumer}, and start the new code`]]),
+    ...(waits.length === 0
+      ? []
+      : [
+          [
+            ...(remove.length === 0
+              ? []
+              : [
+                  `when ${ending.join(", ")} ${ending.length === 1 ? "is" : "are"} empty${alsoWhen(used)}, send:`,
+                  ...remove,
+                  ...takenOut(hasState),
+                ]),
+            ...renderFed(used),
+          ],
+        ]),
+    ...renderOldWays(oldWays, hasState),
+  ]);
+}
+
+/** True for an old queue that no dead letters of others come into. */
+const isEnding = ({ feeders }: StillUsed): boolean => feeders.length === 0;
+
+/** A condition for the deletion of queues that programs may publish into. */
+function alsoWhen(used: readonly StillUsed[]): string {
+  const publishers = [...new Set(used.filter(isEnding).flatMap(({ publishers }) => publishers))];
+  return publishers.length === 0 ? "" : `, and no program publishes to ${publishers.join(", or to ")} any more`;
+}
+
+function renderFed(used: readonly StillUsed[]): readonly string[] {
+  return used
+    .filter((each) => !isEnding(each))
+    .map(({ queue, feeders }) => `leave ${queue} as long as the dead letters of ${feeders.join(", ")} come into it`);
+}
+
+/** The last steps: they end the ways that only the old code takes. */
+function renderOldWays({ ends, staying }: OldWays, hasState: boolean): Steps {
+  return [
+    ...ends.map(({ source, keys, behind, unbind }) => [
+      `when ${behind.length === 0 ? "" : `${behind.join(", ")} ${behind.length === 1 ? "is" : "are"} empty, and `}no program publishes to ${source}${keys.length === 0 ? "" : ` with ${keys.join(", ")}`} any more, send:`,
+      ...unbind,
+      ...takenOut(hasState),
+    ]),
+    ...staying.map(({ source, because }) => [`leave the bindings of ${source}: ${because}`]),
+  ];
+}
+
+function takenOut(hasState: boolean): readonly string[] {
+  return hasState ? ["then take these out of the code that made them, or its next deployment makes them again"] : [];
+}
+
+/** The steps by which new messages come into the new queue alone. */
+function renderWaysIn({ queue, next, unbind, ...ways }: Move, hasState: boolean): readonly (readonly string[])[] {
+  const staying = ways.staying.filter((each) => !ways.backWays.includes(each));
+  const others = staying.join(", ");
+  return [
+    ...(unbind.length > 0
+      ? [
+          [
+            "at once send these requests; until then each new message is in both queues:",
+            ...unbind,
+            ...(unbind.some((each) => each.endsWith("/PROPERTIES_KEY"))
+              ? ["only a running broker shows the PROPERTIES_KEY of a binding: run adopt with --url"]
+              : []),
+            hasState
+              ? "then take these bindings out of the code that made them, or its next deployment makes them again"
+              : "if the old code binds its queue as it starts, send them again after each start",
+          ],
+        ]
+      : []),
+    ...(unbind.length === 0 && ways.staying.length === 0 ? [[`let the producers send to ${next}`]] : []),
+    ...(staying.length === 0
+      ? []
+      : [
+          [
+            `find out who publishes to ${others}. Their messages still come into ${queue}, so keep the old code until nobody does`,
+          ],
+        ]),
+  ];
+}
+
+/** The way of the letters back to the old code, which may know what to do with them. */
+function renderRedrive(
+  { dead, policy, limit, redrive, isShared }: LettersOut,
+  queue: string,
+  isKept: boolean,
+): readonly string[] {
+  if (limit !== null)
+    return [
+      `${dead} has the delivery limit ${limit}, and no policy takes it away, so redeliver dead refuses it. While the old code runs, move its letters to ${queue} by a shovel`,
+    ];
+  return [
+    `while the old code runs${isKept ? " and the new code does not" : ""}, send the letters of ${dead} again${policy === null ? ":" : ". A policy first takes away its delivery limit, because each look counts:"}`,
+    ...(policy === null ? [] : [policy.set]),
+    // The management API shows a new policy, also one of the deployment, after up to 10 s.
+    ...(policy === null && !isKept ? [] : ["sleep 10"]),
+    redrive,
+    "this only counts the letters: run it again with the --confirm that it prints, to send them",
+    ...(isShared
+      ? [`letters that name no queue stay: choose those of this consumer by a filter, with --work-queue ${queue}`]
+      : []),
+    ...(redrive.includes("HOST")
+      ? ["USER and HOST are those of your broker: run adopt with --url to have them here"]
+      : []),
+    ...(redrive.includes("AMQP_PORT") ? ["AMQP_PORT is the broker's port for AMQP, which is often 5672"] : []),
+  ];
+}
