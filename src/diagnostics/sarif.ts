@@ -100,14 +100,12 @@ function describeRule(id: string, { title, explanation, page, docs, level, tags 
 
 function locationOf({ path, place }: Reported, { file = place?.file, locate }: SarifOptions): object {
   return {
-    ...(file === undefined
-      ? {}
-      : {
-          physicalLocation: {
-            artifactLocation: { uri: uriOf(place?.file ?? file) },
-            region: regionOf(place?.region ?? locate?.(path)),
-          },
-        }),
+    ...(file !== undefined && {
+      physicalLocation: {
+        artifactLocation: { uri: uriOf(place?.file ?? file) },
+        region: regionOf(place?.region ?? locate?.(path)),
+      },
+    }),
     // §3.33.5 requires a name that is unique within the file. A path is unique.
     ...(path === "" ? {} : { logicalLocations: [{ fullyQualifiedName: path }] }),
   };

@@ -130,9 +130,7 @@ function planConsumer(consumer: string, declared: Consumer): ConsumerPlan {
     ...(declared.formerly === undefined ? {} : { formerly: declared.formerly }),
     ...(declared.queueArguments === undefined ? {} : { queueArguments: declared.queueArguments }),
     ...(declared.queueSettings === undefined ? {} : { queueSettings: declared.queueSettings }),
-    ...(declared.deadLetter?.queueSettings === undefined
-      ? {}
-      : { deadQueueSettings: declared.deadLetter.queueSettings }),
+    ...(declared.deadLetter?.queueSettings !== undefined && { deadQueueSettings: declared.deadLetter.queueSettings }),
     order: declared.order,
     protocol: declared.protocol,
     handlerTimeoutMs,

@@ -85,13 +85,11 @@ function validationOf(
       reader.keep(resource);
       for (const { text } of judged(resource)) report(text);
     },
-    ...(remedy === null
-      ? {}
-      : {
-          // Pulumi wants a change in place. A copy would read unknown values, and uncover secrets.
-          remediateResource: (resource) =>
-            judged(resource).length === 0 ? undefined : Object.assign(resource.props, remedy),
-        }),
+    ...(remedy !== null && {
+      // Pulumi wants a change in place. A copy would read unknown values, and uncover secrets.
+      remediateResource: (resource) =>
+        judged(resource).length === 0 ? undefined : Object.assign(resource.props, remedy),
+    }),
   };
 }
 

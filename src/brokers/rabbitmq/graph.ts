@@ -84,9 +84,9 @@ function queueNode(walk: Walk, queue: QueueResource): GraphNode {
     id: queue.name,
     kind,
     label: queue.name,
-    ...(typeof ttlMs === "number"
-      ? { detail: `waits ${queue.role === "wait" ? "up to " : ""}${formatDurationMs(ttlMs)}` }
-      : {}),
+    ...(typeof ttlMs === "number" && {
+      detail: `waits ${queue.role === "wait" ? "up to " : ""}${formatDurationMs(ttlMs)}`,
+    }),
     consumer: queue.consumer,
   };
 }

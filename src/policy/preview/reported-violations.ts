@@ -25,9 +25,7 @@ export function reportedViolation(
     notes: [`${description} Severity: ${severity}.`, ...others.filter((line) => line !== fix)],
     ...(fix === undefined ? {} : { help: fix.slice("fix: ".length) }),
     docs: url,
-    ...(source === null || file === null
-      ? {}
-      : { place: { file, region: { line: source.line, column: source.column } } }),
+    ...(source !== null && file !== null && { place: { file, region: { line: source.line, column: source.column } } }),
   };
 }
 

@@ -53,13 +53,11 @@ export function addQueue(draft: TopologyDraft, capabilities: TargetCapabilities,
   const { deadLetterExchange: exchange, deadLetterRoutingKey: key, settings = "arguments" } = queue;
   const structure = {
     overflow,
-    ...(exchange === null
-      ? {}
-      : {
-          "dead-letter-exchange": exchange,
-          ...(key === undefined ? {} : { "dead-letter-routing-key": key }),
-          "dead-letter-strategy": "at-least-once",
-        }),
+    ...(exchange !== null && {
+      "dead-letter-exchange": exchange,
+      ...(key === undefined ? {} : { "dead-letter-routing-key": key }),
+      "dead-letter-strategy": "at-least-once",
+    }),
   };
   const isInPolicy = settings === "policy";
   const resource: QueueResource = {
@@ -82,9 +80,7 @@ export function addQueue(draft: TopologyDraft, capabilities: TargetCapabilities,
     priority: policyPriority,
     definition: {
       ...(isInPolicy ? structure : { overflow }),
-      ...(isKeeping && (!limitIsArgument || isInPolicy)
-        ? { "delivery-limit": rabbitmqLimits.unreachedDeliveryLimit }
-        : {}),
+      ...(isKeeping && (!limitIsArgument || isInPolicy) && { "delivery-limit": rabbitmqLimits.unreachedDeliveryLimit }),
       ...queue.tuning,
     },
   };

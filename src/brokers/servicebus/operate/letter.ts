@@ -138,9 +138,7 @@ function endOf({ properties }: Letter): Record<string, string> {
   const { deadLetterReason, deadLetterErrorDescription } = properties;
   return {
     ...(deadLetterReason === undefined ? {} : { DeadLetterReason: String(deadLetterReason) }),
-    ...(deadLetterErrorDescription === undefined
-      ? {}
-      : { DeadLetterErrorDescription: String(deadLetterErrorDescription) }),
+    ...(deadLetterErrorDescription !== undefined && { DeadLetterErrorDescription: String(deadLetterErrorDescription) }),
   };
 }
 

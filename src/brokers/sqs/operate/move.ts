@@ -72,9 +72,9 @@ export async function sendTo(
     MessageAttributes: copyAttributes({ ...letter, headers }, sending),
     ...(groupId === undefined ? {} : { MessageGroupId: String(groupId) }),
     ...(queue.endsWith(sqsLimits.fifoSuffix) ? { MessageDeduplicationId: once } : {}),
-    ...(traceHeader === undefined
-      ? {}
-      : { MessageSystemAttributes: { AWSTraceHeader: { DataType: "String", StringValue: String(traceHeader) } } }),
+    ...(traceHeader !== undefined && {
+      MessageSystemAttributes: { AWSTraceHeader: { DataType: "String", StringValue: String(traceHeader) } },
+    }),
   });
   try {
     await client.send(request, bounded());

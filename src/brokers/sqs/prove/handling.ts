@@ -92,9 +92,7 @@ function effectsOf(semantics: Semantics, handling: Handling) {
       const { queue, fifo } = operation;
       const outcomes = semantics.send({
         queue,
-        ...(fifo === undefined
-          ? {}
-          : { groupId: original.groupId ?? "", deduplicationId: fifo.messageDeduplicationId }),
+        ...(fifo !== undefined && { groupId: original.groupId ?? "", deduplicationId: fifo.messageDeduplicationId }),
       });
       return outcomes.map((sent) =>
         sent.some(({ place }) => place.kind === "refused") ? "refused" : { copies: sent, original },

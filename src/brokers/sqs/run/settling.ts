@@ -98,8 +98,9 @@ function copyOf(message: Message, operation: SendOperation, url: string, values:
     QueueUrl: url,
     MessageBody: message.Body ?? "",
     MessageAttributes: copyAttributes(message, operation, values),
-    ...(operation.fifo === undefined
-      ? {}
-      : { MessageGroupId: message.Attributes?.MessageGroupId, MessageDeduplicationId: message.MessageId }),
+    ...(operation.fifo !== undefined && {
+      MessageGroupId: message.Attributes?.MessageGroupId,
+      MessageDeduplicationId: message.MessageId,
+    }),
   });
 }

@@ -77,16 +77,14 @@ function build(draft: TopologyDraft, input: StrategyInput, shared: Set<string>):
       return: "released is not a failed delivery: it costs no attempt, and the message comes back at once",
     },
     attemptNumber: { from: "header", header: "delivery-count" },
-    ...(retry.retryAfterMaxMs === null
-      ? {}
-      : {
-          retryAfter: [
-            {
-              upToMs: retry.retryAfterMaxMs,
-              byAttempt: [...retry.attempts.slice(1).map(() => after("asked")), exhausted],
-            },
-          ],
-        }),
+    ...(retry.retryAfterMaxMs !== null && {
+      retryAfter: [
+        {
+          upToMs: retry.retryAfterMaxMs,
+          byAttempt: [...retry.attempts.slice(1).map(() => after("asked")), exhausted],
+        },
+      ],
+    }),
     promises: promisesOf(input),
   };
 }

@@ -35,8 +35,6 @@ export function copyOptions(
       ...(operation.headers === undefined ? {} : { ...operation.headers, ...values.deadLetter }),
       ...values.carried,
     },
-    ...(expirationMs === null
-      ? {}
-      : { expiration: String(drawnDelay(expirationMs, values.askedDelayMs, Math.random())) }),
+    ...(expirationMs !== null && { expiration: String(drawnDelay(expirationMs, values.askedDelayMs, Math.random())) }),
   };
 }

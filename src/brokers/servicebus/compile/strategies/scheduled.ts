@@ -43,9 +43,9 @@ function build(input: StrategyInput): StrategyOutput {
       input,
       "a copy for the next attempt waits in the queue; the consumer completes the message only after Service Bus has confirmed the copy. After the last attempt there is no copy",
     ),
-    ...(retry.retryAfterMaxMs === null
-      ? {}
-      : { retryAfter: [{ upToMs: retry.retryAfterMaxMs, ...byAttempt(() => "asked") }] }),
+    ...(retry.retryAfterMaxMs !== null && {
+      retryAfter: [{ upToMs: retry.retryAfterMaxMs, ...byAttempt(() => "asked") }],
+    }),
     promises: {
       ...commonPromises(input),
       ...copyingPromises(input),

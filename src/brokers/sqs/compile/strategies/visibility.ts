@@ -107,11 +107,9 @@ function build(input: StrategyInput, retention: Retention): StrategyOutput {
       ...common.why,
       transient: `the message stays hidden until its next attempt is due, counted from this call; after the last attempt it is visible at once, and the next receive moves it${namedByLambda(input)}`,
     },
-    ...(retry.retryAfterMaxMs === null
-      ? {}
-      : {
-          retryAfter: [{ upToMs: retry.retryAfterMaxMs, byAttempt: [...attempts.slice(1).map(() => [asked]), last] }],
-        }),
+    ...(retry.retryAfterMaxMs !== null && {
+      retryAfter: [{ upToMs: retry.retryAfterMaxMs, byAttempt: [...attempts.slice(1).map(() => [asked]), last] }],
+    }),
     promises: {
       ...commonPromises(input, retention),
       timing: consumer`the consumer sets the visibility timeout, in whole seconds from the failure, and SQS hides the message until then; after a crash the queue's own applies, ${formatDurationMs(handlingSeconds(input) * 1_000)} after the receive. ${inFlight}`,
