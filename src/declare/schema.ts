@@ -179,7 +179,7 @@ const budget = z.strictObject({
 });
 
 /** The schema of a system, as written in JSON or YAML. `check.ts` has the rules across fields. */
-export const systemSchema: z.ZodType<SystemOutput> = z.strictObject({
+export const systemSchema = z.strictObject({
   name: about(
     name,
     "The system's name. It begins every resource's name that the declaration does not give itself, unless `formerly` does.",
@@ -217,17 +217,6 @@ export const systemSchema: z.ZodType<SystemOutput> = z.strictObject({
 export type ConsumerOutput = z.output<typeof consumer>;
 /** A source from the schema. */
 export type SourceOutput = z.output<typeof source>;
-/** A system from the schema, with defaults filled in. */
-export interface SystemOutput {
-  name: string;
-  formerly?: string | undefined;
-  names?: z.output<typeof names> | undefined;
-  sources: Record<string, SourceOutput>;
-  consumers: Record<string, ConsumerOutput>;
-  limits?: z.output<typeof budget> | undefined;
-  $schema?: string | undefined;
-}
-
 /** The JSON Schema of a declaration, for editors and for teams that do not write TypeScript. */
 export function declarationJsonSchema(): Record<string, unknown> {
   const schema = z.toJSONSchema(systemSchema, { io: "input", target: "draft-2020-12", override: addForm });

@@ -240,18 +240,8 @@ export interface SystemInput<Source extends string = string, Consumer extends st
 }
 
 /** A checked consumer, with defaults filled in. */
-export interface Consumer {
+export interface Consumer extends Partial<Omit<WorkQueueConsumerInput, "from" | "delivery">> {
   readonly from?: { readonly [source: string]: Taken } | undefined;
-  readonly queue?: string | undefined;
-  readonly formerly?: string | undefined;
-  readonly queueArguments?: QueueArgumentsInput | undefined;
-  /** The place of the work queue's settings on RabbitMQ. */
-  readonly queueSettings?: QueueSettings | undefined;
-  readonly retry?: RetryInput | undefined;
-  readonly crash?: CrashInput | undefined;
-  readonly handlerTimeout?: Duration | undefined;
-  readonly errors?: ErrorsInput | undefined;
-  readonly deadLetter?: DeadLetterInput | undefined;
   readonly delivery: "work-queue" | "every-instance";
   readonly order: "none" | "per-key";
   readonly protocol: "amqp-0-9-1" | "amqp-1.0";
