@@ -1,20 +1,19 @@
 import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Objections } from "./choose-strategy.ts";
 
-/** A consumer for which no strategy keeps every promise, or the one that the target names does not. */
-export interface Refusal<Name extends string> {
-  readonly consumer: string;
-  /** The target as the command line writes it. */
-  readonly target: string;
-  readonly wanted: Name | "auto";
-  readonly objections: Objections<Name>;
-  /** More ways out, such as a newer version of the broker. */
-  readonly upgrade?: readonly string[];
-}
-
-/** States the objections against the wanted strategy, or against all of them, and names one edit. */
-export function refuseStrategy<Name extends string>(refusal: Refusal<Name>): Diagnostic {
-  const { consumer, target, wanted, objections, upgrade = [] } = refusal;
+/**
+ * States the objections against the wanted strategy, or against all of them, and names one edit.
+ *
+ * @param target as the command line writes it
+ * @param upgrade more ways out, such as a newer version of the broker
+ */
+export function refuseStrategy<Name extends string>(
+  consumer: string,
+  target: string,
+  wanted: Name | "auto",
+  objections: Objections<Name>,
+  upgrade: readonly string[] = [],
+): Diagnostic {
   if (wanted !== "auto") {
     const keeps = [...objections].filter(([, each]) => each.length === 0).map(([name]) => name);
     const other = keeps.length === 0 ? [] : [`use strategy ${keeps.join(" or ")}, which keeps it on this target`];

@@ -102,13 +102,7 @@ export function refuseConsumer(
       help: [...upgrade, 'use protocol: "amqp-0-9-1"'].join(", or "),
     });
   }
-  return refuseStrategy({
-    consumer: plan.consumer,
-    target: formatTarget(target),
-    wanted: target.strategy,
-    objections,
-    upgrade,
-  });
+  return refuseStrategy(plan.consumer, formatTarget(target), target.strategy, objections, upgrade);
 }
 
 /** Warns of promises that hold on this target only with a consequence. */

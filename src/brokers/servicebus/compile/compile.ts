@@ -65,17 +65,12 @@ function compileConsumer(
   const input: StrategyInput = { target, plan, retry: plan.retry, ...placesOf(all, plan, target) };
   const chosen = chooseStrategy<StrategyName, StrategyInput, Strategy>(strategies, target.strategy, input);
   if ("objections" in chosen) {
-    const refusal = refuseStrategy({
-      consumer: plan.consumer,
-      target: formatTarget(target),
-      wanted: target.strategy,
-      objections: chosen.objections,
-    });
+    const refusal = refuseStrategy(plan.consumer, formatTarget(target), target.strategy, chosen.objections);
     return { diagnostics: [...common, refusal], result: null };
   }
   const { strategy, choice } = chosen;
   const output = strategy.build(input);
-  addConsumer(draft, { input, whole: all, output });
+  addConsumer(draft, all, input, output);
   return {
     diagnostics: [...common, ...consumerWarnings(input, strategy.name)],
     result: {

@@ -56,14 +56,8 @@ export function addShared(draft: TopologyDraft, plan: Plan, target: ServicebusTa
   }
 }
 
-interface ConsumerResources {
-  readonly input: StrategyInput;
-  readonly whole: Plan;
-  readonly output: StrategyOutput;
-}
-
 /** Adds a consumer's queues, ends first, then the subscriptions that lead into the work queue. */
-export function addConsumer(draft: TopologyDraft, { input, whole, output }: ConsumerResources): void {
+export function addConsumer(draft: TopologyDraft, whole: Plan, input: StrategyInput, output: StrategyOutput): void {
   const { plan, target, sessions, inSubscription, workQueue } = input;
   const { consumer } = plan;
   const forwardDeadLetteredTo = target.deadQueue === "shared" ? input.deadQueue : null;

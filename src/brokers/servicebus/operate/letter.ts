@@ -104,15 +104,9 @@ export function copyOf(
   const earlier = originalIdOf({ attemptNumber: attemptProperty }, message).replace(/:again-\d+$/, "");
   const again = copyIdOf(earlier, `:again-${textOf(message.sequenceNumber)}`, servicebusLimits.messageIdLength);
   const sameId = staysDead ? textOf(message.messageId) : "";
-  const copy = copyWith(message, {
-    messageId: edited === undefined ? sameId || again : String(edited.properties["messageId"]),
-    applicationProperties: {
-      ...Object.fromEntries(own),
-      ...(staysDead ? endOf(letter) : {}),
-      ...(history === null ? {} : { [historyHeader]: history }),
-    },
-    dueAt: null,
-  });
+  const messageId = edited === undefined ? sameId || again : String(edited.properties["messageId"]);
+  const told = { ...(staysDead ? endOf(letter) : {}), ...(history === null ? {} : { [historyHeader]: history }) };
+  const copy = copyWith(message, messageId, { ...Object.fromEntries(own), ...told }, null);
   return edited === undefined ? copy : { ...copy, body: bodyOf(edited) };
 }
 

@@ -32,30 +32,21 @@ export function copyMessage(
 ): AmqpMessage {
   const applicationProperties: Record<string, unknown> = { ...message.applicationProperties };
   for (const name of operation.removeApplicationProperties) delete applicationProperties[name];
-  return copyWith(message, {
-    messageId: copyIdOf(originalId, operation.messageIdSuffix, longestMessageId),
-    applicationProperties: {
-      ...applicationProperties,
-      ...carried,
-      ...operation.applicationProperties,
-      "redeliver-original-id": originalId,
-    },
-    dueAt,
-  });
+  const own = { ...operation.applicationProperties, "redeliver-original-id": originalId };
+  const messageId = copyIdOf(originalId, operation.messageIdSuffix, longestMessageId);
+  return copyWith(message, messageId, { ...applicationProperties, ...carried, ...own }, dueAt);
 }
 
-/** The parts of a copy that differ from its message. */
-interface Changed {
-  readonly messageId: string;
-  readonly applicationProperties: Readonly<Record<string, unknown>>;
-  /** Null for at once. */
-  readonly dueAt: Date | null;
-}
-
-/** A message with another id and other application properties, and without a time to live. */
+/**
+ * A message with another id and other application properties, and without a time to live.
+ *
+ * @param dueAt null for at once
+ */
 export function copyWith(
   message: ServiceBusReceivedMessage,
-  { messageId, applicationProperties, dueAt }: Changed,
+  messageId: string,
+  applicationProperties: Readonly<Record<string, unknown>>,
+  dueAt: Date | null,
 ): AmqpMessage {
   // oxlint-disable-next-line no-underscore-dangle -- a public property of the SDK, whatever its name says
   const { header, properties, messageAnnotations, bodyType = "data" } = message._rawAmqpMessage;

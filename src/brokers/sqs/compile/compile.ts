@@ -91,12 +91,7 @@ function compileConsumer(
   const input: StrategyInput = { target, plan, retry, names, fifo, lambda };
   const chosen = chooseStrategy<StrategyName, StrategyInput, Strategy>(strategies, target.strategy, input);
   if ("objections" in chosen) {
-    const refusal = refuseStrategy({
-      consumer: plan.consumer,
-      target: formatTarget(target),
-      wanted: target.strategy,
-      objections: chosen.objections,
-    });
+    const refusal = refuseStrategy(plan.consumer, formatTarget(target), target.strategy, chosen.objections);
     return { diagnostics: [...common, refusal], result: null };
   }
   const { strategy, choice } = chosen;

@@ -14,7 +14,7 @@ import { publicationsOf } from "../../compile/publications.ts";
 import { type Login, askLogin } from "../credentials.ts";
 import { askByChannel, watchForCut } from "../amqp-1-0/cut-off.ts";
 import { watchKeptDeadLetters } from "../deployed/dead-letters-kept.ts";
-import { type RabbitmqNode, connectToOne, leave } from "../nodes.ts";
+import { connectToOne, leave } from "../nodes.ts";
 import { type Publisher, createPublisher } from "./publisher.ts";
 import { readDelivery } from "./read-delivery.ts";
 import { bytesReadOn, listenTo } from "../listen.ts";
@@ -116,7 +116,7 @@ async function open(opening: Opening): Promise<Feed> {
   life.endings.push(renewal.stop, publisher.close);
   givenUp.addEventListener("abort", life.end, { once: true });
   try {
-    const feed = await begin(opening, { connection, node, publisher, life });
+    const feed = await begin(opening, connection, node.url, publisher, life);
     const { stream, heartbeat } = innerOf(connection);
     life.endings.push(
       watchKeptDeadLetters(opening, () => loginNow),
@@ -131,16 +131,15 @@ async function open(opening: Opening): Promise<Feed> {
   }
 }
 
-interface Parts {
-  readonly connection: ChannelModel;
-  readonly node: RabbitmqNode;
-  readonly publisher: Publisher;
-  readonly life: Life;
-}
-
-async function begin(opening: Opening, { connection, node, publisher, life }: Parts): Promise<Feed> {
+async function begin(
+  opening: Opening,
+  connection: ChannelModel,
+  url: string,
+  publisher: Publisher,
+  life: Life,
+): Promise<Feed> {
   const { contract, listener, concurrency, acceptsWithinMs } = opening;
-  const virtualHost = virtualHostIn(node.url);
+  const virtualHost = virtualHostIn(url);
   const channel = await connection.createChannel();
   channel.on("error", (error) => {
     life.cause = error;
@@ -160,7 +159,7 @@ async function begin(opening: Opening, { connection, node, publisher, life }: Pa
     concurrency,
     acceptsWithinMs,
     late: () => {
-      leave(opening.connection, node.url);
+      leave(opening.connection, url);
       return refused([noAnswer(queue, acceptsWithinMs)]);
     },
     delivered: (message) => {
@@ -172,7 +171,7 @@ async function begin(opening: Opening, { connection, node, publisher, life }: Pa
   // Another node may give messages when this one does not.
   if (contract.workQueue !== null && urlsOf(opening.connection).length > 1) {
     const leaveNode = (cause: unknown): void => {
-      leave(opening.connection, node.url);
+      leave(opening.connection, url);
       life.lose(cause);
     };
     life.endings.push(
