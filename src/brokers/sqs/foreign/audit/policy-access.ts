@@ -1,3 +1,4 @@
+import { anyOne, anyRun, fitsWildcards } from "../../../../declare/wildcards.ts";
 import { type Entry, isEntry } from "../../../../foreign/entries.ts";
 import { type Answer, anyOf } from "../../prove/semantics/filter-policy.ts";
 import { isServiceArn, principalOf } from "../../compile/services.ts";
@@ -169,18 +170,8 @@ function listOf(value: unknown): readonly string[] {
   return (Array.isArray(value) ? value : [value]).filter((each) => typeof each === "string");
 }
 
-/**
- * Matches `*` with any text and `?` with any character. It is a loop, because a stranger's pattern can make a slow
- * regular expression.
- */
+/** Matches `*` with any text and `?` with any character. */
 function isLike(pattern: string, text: string): boolean {
-  let [at, star, resume] = [0, -1, 0];
-  for (let position = 0; position < text.length;) {
-    if (pattern[at] === "*") [star, resume] = [at++, position];
-    else if (pattern[at] === "?" || pattern[at] === text[position]) [at, position] = [at + 1, position + 1];
-    else if (star === -1) return false;
-    else [at, position] = [star + 1, ++resume];
-  }
-  while (pattern[at] === "*") at += 1;
-  return at === pattern.length;
+  const pieces = [...pattern].map((character) => (character === "*" ? anyRun : character === "?" ? anyOne : character));
+  return fitsWildcards(pieces, text);
 }
