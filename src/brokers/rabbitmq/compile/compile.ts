@@ -37,9 +37,9 @@ export function compileRabbitmq(plan: Plan, target: RabbitmqTarget): Checked<Rab
   const problems = diagnosePlan(plan, target);
   const draft: TopologyDraft = { exchanges: [], policies: [], queues: [], bindings: [] };
   for (const [source, { kind: declared, exchangeType: pluginType, owner }] of Object.entries(plan.sources)) {
-    const isForeign = owner === "other";
+    const foreign = owner === "other" ? { owner } : {};
     const made = declared === "opaque" ? { kind: "fanout" as const, pluginType } : { kind: declared };
-    addExchange(draft, { name: sourceExchange(plan, source), role: "source", ...made, consumer: null, isForeign });
+    addExchange(draft, { name: sourceExchange(plan, source), role: "source", ...made, ...foreign });
   }
   const prefix = sharedPrefix(plan);
   const sharedNames = new Set<string>();

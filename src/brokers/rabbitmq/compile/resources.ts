@@ -22,19 +22,18 @@ const overflow = "reject-publish";
 
 const noArguments = Object.freeze({});
 
-export interface QueueDraft {
-  readonly name: string;
-  readonly role: QueueRole;
-  readonly consumer: string | null;
-  /** The destination of dead messages; null if messages end in the queue. */
-  readonly deadLetterExchange: string | null;
+export interface QueueDraft extends Pick<QueueResource, "name" | "role"> {
+  /** Left out for a shared queue. */
+  readonly consumer?: string | null;
+  /** The destination of dead messages. Left out if messages end in the queue. */
+  readonly deadLetterExchange?: string;
   readonly deadLetterRoutingKey?: string;
   /** The arguments that the declaration adds. */
   readonly ownArguments?: QueueResource["arguments"];
   /** The place of its structure. `policy` is for a queue that exists without these arguments. */
   readonly settings?: QueueSettings | undefined;
   /** The values that the queue's policy tunes. */
-  readonly tuning: Readonly<Record<string, string | number>>;
+  readonly tuning?: Readonly<Record<string, string | number>>;
 }
 
 /**
@@ -47,23 +46,23 @@ export interface QueueDraft {
  * A queue that exists without these arguments can never get them. Then its structure is in the policy as well.
  */
 export function addQueue(draft: TopologyDraft, capabilities: TargetCapabilities, queue: QueueDraft): void {
+  const { name, role, consumer = null, deadLetterExchange: exchange, deadLetterRoutingKey: key } = queue;
   // Otherwise the broker would delete waiting messages that an operator looks at and puts back twenty-one times.
-  const isKeeping = queue.role !== "work";
+  const isKeeping = role !== "work";
   const { limitIsArgument, unlimitedDeliveryLimit: unlimited } = capabilities;
-  const { deadLetterExchange: exchange, deadLetterRoutingKey: key, settings = "arguments" } = queue;
   const structure = {
     overflow,
-    ...(exchange !== null && {
+    ...(exchange !== undefined && {
       "dead-letter-exchange": exchange,
       ...(key === undefined ? {} : { "dead-letter-routing-key": key }),
       "dead-letter-strategy": "at-least-once",
     }),
   };
-  const isInPolicy = settings === "policy";
+  const isInPolicy = queue.settings === "policy";
   const resource: QueueResource = {
-    name: queue.name,
-    role: queue.role,
-    consumer: queue.consumer,
+    name,
+    role,
+    consumer,
     durable: true,
     autoDelete: false,
     arguments: {
@@ -74,8 +73,8 @@ export function addQueue(draft: TopologyDraft, capabilities: TargetCapabilities,
     },
   };
   const policy: PolicyResource = {
-    name: queue.name,
-    pattern: exactPattern(queue.name),
+    name,
+    pattern: exactPattern(name),
     applyTo: capabilities.policyScope,
     priority: policyPriority,
     definition: {
@@ -99,35 +98,19 @@ export function addQueueWithExchange(
   queue: Omit<QueueDraft, "role" | "consumer"> & { readonly role: QueueRole & ExchangeRole },
 ): void {
   const { name, role } = queue;
-  addExchange(draft, { name, role, kind: "fanout", consumer: null });
-  addQueue(draft, capabilities, { ...queue, consumer: null });
+  addExchange(draft, { name, role, kind: "fanout" });
+  addQueue(draft, capabilities, queue);
   addBinding(draft, { source: name, destination: name });
 }
 
 export function addExchange(
   draft: TopologyDraft,
-  exchange: {
-    readonly name: string;
-    readonly role: ExchangeRole;
-    readonly kind: ExchangeResource["kind"];
-    readonly pluginType?: string | undefined;
-    readonly consumer: string | null;
-    readonly alternateExchange?: string;
-    readonly isForeign?: boolean;
-  },
+  exchange: Pick<ExchangeResource, "name" | "role" | "kind"> &
+    Partial<Omit<ExchangeResource, "pluginType">> & { readonly pluginType?: string | undefined },
 ): void {
-  draft.exchanges.push({
-    name: exchange.name,
-    role: exchange.role,
-    consumer: exchange.consumer,
-    kind: exchange.kind,
-    ...(exchange.pluginType === undefined ? {} : { pluginType: exchange.pluginType }),
-    durable: true,
-    autoDelete: false,
-    arguments:
-      exchange.alternateExchange === undefined ? noArguments : { "alternate-exchange": exchange.alternateExchange },
-    ...(exchange.isForeign === true ? { owner: "other" } : {}),
-  });
+  const { name, role, consumer = null, kind, pluginType, ...others } = exchange;
+  const made = { name, role, consumer, kind, ...(pluginType === undefined ? {} : { pluginType }) };
+  draft.exchanges.push({ ...made, durable: true, autoDelete: false, arguments: noArguments, ...others });
 }
 
 /**
@@ -146,19 +129,15 @@ export function addWayOn(draft: TopologyDraft, exchange: string, to: string): vo
 
 export function addBinding(
   draft: TopologyDraft,
-  binding: {
-    readonly source: string;
-    readonly destination: string;
-    readonly destinationKind?: BindingResource["destinationKind"];
-    readonly routingKey?: string;
-    readonly arguments?: BindingResource["arguments"];
-  },
+  binding: Pick<BindingResource, "source" | "destination"> & Partial<BindingResource>,
 ): void {
+  const { source, destination, ...others } = binding;
   draft.bindings.push({
-    source: binding.source,
-    destination: binding.destination,
-    destinationKind: binding.destinationKind ?? "queue",
-    routingKey: binding.routingKey ?? "",
-    arguments: binding.arguments === undefined ? noArguments : binding.arguments,
+    source,
+    destination,
+    destinationKind: "queue",
+    routingKey: "",
+    arguments: noArguments,
+    ...others,
   });
 }

@@ -147,8 +147,7 @@ function addSchedule(draft: TopologyDraft, input: StrategyInput, shared: Set<str
     name: attemptsExchange,
     role: "attempts",
     kind: "headers",
-    consumer: null,
-    alternateExchange: names[0] as string,
+    arguments: { "alternate-exchange": names[0] as string },
   });
   const after = (attempt: number): Readonly<Record<string, string>> => ({
     "x-match": "all-with-x",
@@ -176,8 +175,7 @@ function addSchedule(draft: TopologyDraft, input: StrategyInput, shared: Set<str
     name: reasonsExchange,
     role: "reasons",
     kind: "headers",
-    consumer: null,
-    alternateExchange: deadExchange(prefix),
+    arguments: { "alternate-exchange": deadExchange(prefix) },
   });
   addBinding(draft, {
     source: reasonsExchange,
@@ -202,7 +200,7 @@ function addTier(
 ): string {
   const out = attemptExchange(prefix, attempt);
   if (isNew(shared, out)) {
-    addExchange(draft, { name: out, role: "attempt", kind: "fanout", consumer: null });
+    addExchange(draft, { name: out, role: "attempt", kind: "fanout" });
     addBinding(draft, { source: out, destination: againExchange(prefix), destinationKind: "exchange" });
   }
   const name = tierQueue(prefix, attempt, delayMs);
@@ -210,7 +208,7 @@ function addTier(
   const tier = { name, role: "tier", deadLetterExchange: out, tuning: { "message-ttl": delayMs } } as const;
   // An alternate exchange leads to the first tier, and bindings lead to the others.
   if (attempt === 2) addQueueWithExchange(draft, capabilities, tier);
-  else addQueue(draft, capabilities, { ...tier, consumer: null });
+  else addQueue(draft, capabilities, tier);
   return name;
 }
 

@@ -47,22 +47,19 @@ export function addDeadQueue(draft: TopologyDraft, input: StrategyInput, shared:
   const { names, plan, prefix, capabilities, target } = input;
   const exchange = deadExchange(prefix);
   const isShared = target.deadQueue === "shared";
-  if (isNew(shared, exchange)) addExchange(draft, { name: exchange, role: "dead", kind: "direct", consumer: null });
+  if (isNew(shared, exchange)) addExchange(draft, { name: exchange, role: "dead", kind: "direct" });
   if (!isShared || isNew(shared, `queue ${names.dead}`)) {
     addQueue(draft, capabilities, {
       name: names.dead,
       role: "dead",
       consumer: isShared ? null : plan.consumer,
-      deadLetterExchange: null,
       settings: plan.deadQueueSettings,
-      tuning: {},
     });
   }
   addBinding(draft, { source: exchange, destination: names.dead, routingKey: names.workQueue });
   if (input.retry.park === undefined) return;
   // Nothing is bound to it, because only people park letters.
-  const parked = { name: names.parked, role: "dead", consumer: plan.consumer, deadLetterExchange: null } as const;
-  addQueue(draft, capabilities, { ...parked, tuning: {} });
+  addQueue(draft, capabilities, { name: names.parked, role: "dead", consumer: plan.consumer });
 }
 
 /**
@@ -88,18 +85,12 @@ export function isNew(shared: Set<string>, name: string): boolean {
 export function addWayBack(draft: TopologyDraft, input: StrategyInput, shared: Set<string>): void {
   const name = undeliverable(input.prefix);
   if (!isNew(shared, name)) return;
-  addQueueWithExchange(draft, input.capabilities, {
-    name,
-    role: "undeliverable",
-    deadLetterExchange: null,
-    tuning: {},
-  });
+  addQueueWithExchange(draft, input.capabilities, { name, role: "undeliverable" });
   addExchange(draft, {
     name: againExchange(input.prefix),
     role: "again",
     kind: "direct",
-    consumer: null,
-    alternateExchange: name,
+    arguments: { "alternate-exchange": name },
   });
 }
 
