@@ -1,13 +1,14 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type Changed, type Deployed, deployedOf, underNewNames } from "../migrate/deployed.ts";
-import { type ChangedCounts, changedCounts } from "../compile/budget.ts";
-import { type LeftBehind, leftBehind } from "../migrate/left-behind.ts";
+import { changedCounts } from "../compile/budget.ts";
+import { leftBehind } from "../migrate/left-behind.ts";
 import { type Holding, leftQueuesTaken } from "../migrate/held-queues.ts";
 import { factsOf } from "../migrate/lock.ts";
 import { planMigration } from "../migrate/plan-migration.ts";
-import { type ProvedChange, proveChange } from "../migrate/prove-change.ts";
+import { proveChange } from "../migrate/prove-change.ts";
 import { refuseChange } from "../migrate/refuse-change.ts";
 import { nameOfSystem } from "../plan/plan.ts";
+import type { ShownChange } from "../report/verdicts.ts";
 import { type ForTarget, type ProvedFile, exitCodeOf, loadPlan, proveLoaded } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { compiledIn, deployedInCompiled } from "./deployed-in-compiled.ts";
@@ -24,15 +25,8 @@ export interface FromOptions extends ForTarget {
 }
 
 /** A proved change. */
-export interface CheckedChange {
+export interface CheckedChange extends ShownChange {
   readonly ok: true;
-  /** The file with the deployed declaration. */
-  readonly from: string;
-  /** True if the declaration is deployed already. */
-  readonly isDeployed: boolean;
-  readonly verdicts: ProvedChange["verdicts"];
-  readonly left: readonly LeftBehind[];
-  readonly counts: ChangedCounts;
   readonly warnings: readonly Diagnostic[];
 }
 

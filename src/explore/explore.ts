@@ -1,4 +1,4 @@
-import { type Cause, type Model, type Situation, isEnd } from "./model.ts";
+import { type Cause, type Model, type Move, type Situation, isEnd } from "./model.ts";
 import { type Skip, skippingSeries } from "./series.ts";
 
 /** One reachable state, with its possible moves. */
@@ -11,12 +11,7 @@ export interface Node<State> {
   readonly reachedBy: { readonly from: number; readonly cause: Cause; readonly label: string } | null;
 }
 
-export interface Edge {
-  readonly cause: Cause;
-  readonly label: string;
-  /** The shortest and the longest wait of the message before the step. */
-  readonly waitedMs: number;
-  readonly waitedLatestMs: number;
+export interface Edge extends Omit<Move<never>, "outcomes"> {
   /** The number of unvisited deliveries between this step and its target; see `skippingSeries`. */
   readonly skipped: number;
   /** The copies that this end of the move leaves. */

@@ -1,7 +1,7 @@
 import type { LetterFacts } from "./facts.ts";
 import { type Group, createGrouping } from "./groups.ts";
 import { historyOf } from "./history.ts";
-import type { RedriveCounts } from "./journal.ts";
+import type { RedriveCounts, RedriveFacts } from "./journal.ts";
 import type { Letter } from "./letter.ts";
 import type { DeadLetters } from "./port.ts";
 
@@ -10,10 +10,7 @@ export async function lettersIn(dead: DeadLetters, queue: string): Promise<{ rea
   return { letters: (await dead.countOf?.(queue)) ?? null };
 }
 
-export interface Sent extends Pick<RedriveCounts, "sent"> {
-  /** The id of the redrive. */
-  readonly id: string;
-  readonly queue: string;
+export interface Sent extends Pick<RedriveCounts, "sent">, Pick<RedriveFacts, "id" | "queue"> {
   readonly deadQueue: string;
   readonly before: RedriveCounts;
   /** The letters in the dead queue when the redrive began or went on. Null where a look shows all of them. */

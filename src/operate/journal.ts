@@ -40,7 +40,9 @@ export interface RedriveFacts {
   readonly targets: readonly string[];
   readonly generations: number;
   readonly perSecond: number | null;
+  /** The wait after each step, before the look for letters that died again. 0 for no look. */
   readonly waitMs: number;
+  /** The share of sent letters that may have died again, from 0 to 1. */
   readonly stopAbove: number;
 }
 

@@ -3,7 +3,7 @@ import type { LetterFacts } from "./facts.ts";
 import type { Filter } from "./filter.ts";
 import { type Frozen, type Marks, digestOf, takeLetter } from "./frozen.ts";
 import { historyOf, historyWith } from "./history.ts";
-import type { RedriveCounts, Wish } from "./journal.ts";
+import type { RedriveCounts, RedriveFacts, Wish } from "./journal.ts";
 import type { Letter } from "./letter.ts";
 import { type Losses, createLosses } from "./losses.ts";
 import type { DeadLetters, Looked, Operating, Pass, Sending, Unsendable } from "./port.ts";
@@ -48,9 +48,8 @@ export function stepsOf(letters: number, waitMs: number): readonly number[] {
 /** The longest pass. The broker ends a consumer that holds letters for half an hour. */
 const longestPassMs = 600_000;
 
-export interface RedriveInput extends Marks {
-  readonly id: string;
-  readonly queue: string;
+export interface RedriveInput
+  extends Marks, Pick<RedriveFacts, "id" | "queue" | "behind" | "perSecond" | "waitMs" | "stopAbove"> {
   /** The queue that letters die into again. It differs from the queue of parked letters. */
   readonly deadQueue: string;
   /** All letters of the plan. */
@@ -61,15 +60,8 @@ export interface RedriveInput extends Marks {
   readonly before: RedriveCounts;
   /** The letters that it may have sent before without a record, because its process ended. */
   readonly unrecorded: number;
-  readonly perSecond: number | null;
-  /** The wait after each step, before the look for letters that died again. 0 for no look. */
-  readonly waitMs: number;
-  /** The share of sent letters that may have died again, from 0 to 1. */
-  readonly stopAbove: number;
   readonly rules: RedriveRules;
   readonly factsOf: (letter: Letter) => LetterFacts;
-  /** Those of its letters that the plan could not be shown. */
-  readonly behind?: number;
   /** Ends early if somebody wants the redrive to end. */
   readonly pause: (delayMs: number) => Promise<void>;
   /** The letters of this redrive with a consumer's word about their end, and those that are dead by it. */

@@ -1,17 +1,11 @@
 import type { StayingResource } from "../brokers/broker.ts";
 import type { Entry } from "../foreign/entries.ts";
-import type { RuleText, Violation } from "./rule.ts";
+import type { AskedResource, RuleText, Violation } from "./rule.ts";
 
 /** A deletion or a replacement of a resource in an update. */
-export interface ResourceChange {
+export interface ResourceChange extends Pick<AskedResource, "type" | "urn" | "name"> {
   /** Deleted because the program no longer has it, or replaced, which deletes the old one. */
   readonly kind: "delete" | "replace";
-  /** Pulumi's name of the resource, which is unique in the stack. */
-  readonly urn: string;
-  /** Pulumi's type, such as `rabbitmq:index/queue:Queue`. */
-  readonly type: string;
-  /** The name that the program gave it. */
-  readonly name: string;
   /** The known properties of the resource before the update. */
   readonly properties: Entry;
   /**

@@ -1,4 +1,5 @@
 import { formatDurationMs } from "../declare/duration.ts";
+import type { AttemptPlan } from "../plan/schedule.ts";
 import type { ConsumerPlan, RetryPlan } from "../plan/plan.ts";
 import { type Markup, markup, nothing } from "./markup.ts";
 import type { Contract } from "./operations.ts";
@@ -15,13 +16,9 @@ const lastX = 80;
 const deadX = 91;
 const axisY = 46;
 
-interface Mark {
-  readonly attempt: number;
+interface Mark extends AttemptPlan {
   readonly x: number;
   readonly latestX: number;
-  readonly delayMs: number;
-  readonly dueMs: number;
-  readonly dueLatestMs: number;
 }
 
 /**

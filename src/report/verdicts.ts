@@ -26,20 +26,19 @@ export function renderVerdicts(
   return `${target}\n${lines.join("\n")}\nmodel    ${evidence.rules}\n${proves}\n`;
 }
 
-/** The proof of a change for each consumer, and the queues that stay on the broker. */
-export function renderChange({
-  from,
-  isDeployed,
-  verdicts,
-  left,
-  counts,
-}: {
+/** A proved change, as it is shown. */
+export interface ShownChange {
+  /** The file with the deployed declaration. */
   readonly from: string;
+  /** True if the declaration is deployed already. */
   readonly isDeployed: boolean;
   readonly verdicts: readonly ChangeVerdict[];
   readonly left: readonly LeftBehind[];
   readonly counts: ChangedCounts;
-}): string {
+}
+
+/** The proof of a change for each consumer, and the queues that stay on the broker. */
+export function renderChange({ from, isDeployed, verdicts, left, counts }: ShownChange): string {
   const heading = `change from ${visible(from)}`;
   if (isDeployed) return `\n${heading}\nnone: this is deployed\n`;
   const lines = [...renderProofs(verdicts, left), `counts   ${countsInWords(counts)}`];

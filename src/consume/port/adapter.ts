@@ -120,10 +120,11 @@ export interface Opening<System extends AnySystem = AnySystem, Connection = unkn
 }
 
 /** The input to the comparison of deployed and compiled resources. */
-export interface Comparison<System extends AnySystem = AnySystem, TargetInput = never, Connection = unknown> {
-  readonly compiled: System;
-  readonly contract: System["contracts"][number];
-  readonly connection: Connection;
+export interface Comparison<
+  System extends AnySystem = AnySystem,
+  TargetInput = never,
+  Connection = unknown,
+> extends Pick<Opening<System, Connection>, "compiled" | "contract" | "connection"> {
   /** Compiles the same consumer for another target. The settings that it leaves out are those of the given target. */
   readonly compileFor: (target: TargetInput) => Checked<System>;
   readonly report: FeedListener["report"];

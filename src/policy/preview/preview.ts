@@ -1,5 +1,6 @@
 import type { Entry } from "../../foreign/entries.ts";
 import type { ResourceChange } from "../change.ts";
+import type { AskedResource } from "../rule.ts";
 
 /** An update, as far as `pulumi preview` knows it. */
 export interface Preview {
@@ -12,11 +13,7 @@ export interface PreviewedChange extends ResourceChange {
   readonly source: SourcePosition | null;
 }
 
-export interface PreviewedResource {
-  readonly urn: string;
-  readonly type: string;
-  /** The name that the program gave it. */
-  readonly name: string;
+export interface PreviewedResource extends Pick<AskedResource, "type" | "urn" | "name"> {
   /** The text for unknown values stands in the place of an unknown or secret value. */
   readonly inputs: Entry;
   /** The properties at the provider after the update, in the same form. */

@@ -1,5 +1,5 @@
 import type { ForeignPolicy } from "../../compile/foreign-policies.ts";
-import type { Topology } from "../../compile/topology.ts";
+import type { BindingResource, Topology } from "../../compile/topology.ts";
 import type { HeaderValue } from "./message-state.ts";
 
 /** Any JSON value by its argument name. */
@@ -35,11 +35,7 @@ export interface BrokerQueue {
 
 export type QueueEnd = "restart" | "last-consumer" | "connection";
 
-export interface BrokerBinding {
-  readonly source: string;
-  readonly destination: string;
-  readonly destinationKind: "queue" | "exchange";
-  readonly routingKey: string;
+export interface BrokerBinding extends Omit<BindingResource, "arguments"> {
   readonly arguments: Arguments;
   /** The broker's own name for its key and arguments. A running broker gives it, and an export does not. */
   readonly propertiesKey?: string;
@@ -47,14 +43,7 @@ export interface BrokerBinding {
 
 export type PolicyScope = ForeignPolicy["applyTo"];
 
-export interface BrokerPolicy {
-  readonly name: string;
-  /** `operator`: an operator's policy, which the broker merges over the user's. */
-  readonly kind: "user" | "operator";
-  /** A regular expression that matches anywhere in a name. */
-  readonly pattern: string;
-  readonly applyTo: PolicyScope;
-  readonly priority: number;
+export interface BrokerPolicy extends Omit<ForeignPolicy, "definition"> {
   readonly definition: Arguments;
 }
 

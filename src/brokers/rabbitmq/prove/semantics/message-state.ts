@@ -25,11 +25,7 @@ export interface Death {
 }
 
 /** The content of `x-first-death-*` or `x-last-death-*`. */
-export interface DeathSummary {
-  readonly queue: string;
-  readonly reason: DeathReason;
-  readonly exchange: string;
-}
+export type DeathSummary = Pick<Death, "queue" | "reason" | "exchange">;
 
 export type LossCause =
   /** It died in a queue that has no dead-letter exchange. */
