@@ -36,3 +36,17 @@ export interface Graph {
   /** The ways between them. */
   readonly edges: readonly GraphEdge[];
 }
+
+/** The programs that send straight to the work queues. */
+export function producersBy(detail: string): GraphNode {
+  return { id: "producers", kind: "source", label: "producers", detail, consumer: null };
+}
+
+/** Draws one arrow for all events that take the same way. */
+export function joinEvents(edges: readonly GraphEdge[]): readonly GraphEdge[] {
+  const ways = Map.groupBy(edges, ({ from, to, kind }) => JSON.stringify([from, to, kind]));
+  return [...ways.values()].map((events) => {
+    const label = [...new Set(events.map((each) => each.label))].join("\n");
+    return { ...(events[0] as GraphEdge), label };
+  });
+}

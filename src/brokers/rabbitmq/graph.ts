@@ -1,6 +1,6 @@
 import { deepFreeze } from "../../declare/freeze.ts";
 import { formatDurationMs } from "../../declare/duration.ts";
-import type { Graph, GraphEdge, GraphNode } from "../graph.ts";
+import { type Graph, type GraphEdge, type GraphNode, joinEvents } from "../graph.ts";
 import type { RabbitmqCompiled } from "./compile/compile.ts";
 import type { Contract, Operation } from "./compile/contract.ts";
 import { defaultExchange } from "./compile/names.ts";
@@ -22,7 +22,7 @@ export function graphOf(compiled: RabbitmqCompiled): Graph {
     index: routingIndex(topology, alternatesByPolicy(exchanges, policies)),
     queues: new Map(topology.queues.map((queue) => [queue.name, queue])),
     policies: new Map(topology.policies.map(({ name, definition }) => [name, definition])),
-    edges: new Map(),
+    edges: [],
   };
   for (const contract of contracts) {
     drawSources(walk, contract);
@@ -36,7 +36,7 @@ export function graphOf(compiled: RabbitmqCompiled): Graph {
         ...instanceNodes(contracts),
         ...topology.queues.map((queue) => queueNode(walk, queue)),
       ],
-      edges: [...walk.edges.values()].map(({ labels, ...edge }) => ({ ...edge, label: labels.join("\n") })),
+      edges: joinEvents(walk.edges),
     },
     ({ id }) => walk.queues.get(id)?.role === "wait",
     (alike) => waitsNode(walk, alike),
@@ -48,7 +48,7 @@ interface Walk {
   readonly index: RoutingIndex;
   readonly queues: ReadonlyMap<string, QueueResource>;
   readonly policies: ReadonlyMap<string, Topology["policies"][number]["definition"]>;
-  readonly edges: Map<string, Omit<GraphEdge, "label"> & { readonly labels: string[] }>;
+  readonly edges: GraphEdge[];
 }
 
 function sourceNodes(topology: Topology, contracts: readonly Contract[]): GraphNode[] {
@@ -111,12 +111,7 @@ function addEdges(
   to: readonly string[],
   label: string,
 ): void {
-  for (const place of to) {
-    const key = JSON.stringify([from, place, kind]);
-    const present = walk.edges.get(key);
-    if (present === undefined) walk.edges.set(key, { from, to: place, kind, consumer, labels: [label] });
-    else if (!present.labels.includes(label)) present.labels.push(label);
-  }
+  walk.edges.push(...to.map((place) => ({ from, to: place, kind, consumer, label })));
 }
 
 function drawSources(walk: Walk, { consumer, sources, workQueue }: Contract): void {

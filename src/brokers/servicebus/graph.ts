@@ -1,6 +1,6 @@
 import { deepFreeze } from "../../declare/freeze.ts";
 import { formatDurationMs } from "../../declare/duration.ts";
-import type { Graph, GraphEdge, GraphNode } from "../graph.ts";
+import { type Graph, type GraphEdge, type GraphNode, joinEvents, producersBy } from "../graph.ts";
 import type { ServicebusCompiled } from "./compile/compile.ts";
 import type { Contract, Operation } from "./compile/contract.ts";
 import { operationsAfter } from "../../contract/interpret.ts";
@@ -30,13 +30,7 @@ export function graphOf({ topology, contracts }: ServicebusCompiled): Graph {
   });
 }
 
-const producers: GraphNode = {
-  id: "producers",
-  kind: "source",
-  label: "producers",
-  detail: "send to the queue",
-  consumer: null,
-};
+const producers = producersBy("send to the queue");
 
 function isDirect({ sources }: Contract): boolean {
   return sources.some(({ source }) => source === null);
@@ -95,24 +89,19 @@ function publishEdges({ subscriptions }: ServicebusTopology, contract: Contract)
  * An abandoned message stays in its place, and a copy comes back to it. One arrow for each waiting place shows both, as
  * lines.
  */
-function retryEdges({ queues }: ServicebusTopology, contract: Contract): GraphEdge[] {
+function retryEdges({ queues }: ServicebusTopology, contract: Contract): readonly GraphEdge[] {
   const { workQueue, consumer, outcomes, retryAfter = [] } = contract;
-  const lines = new Map<string, string[]>();
-  for (const { attempt } of contract.attempts.slice(0, -1)) {
+  const retry = (to: string, label: string): GraphEdge => ({ from: workQueue, to, label, kind: "retry", consumer });
+  const failures = contract.attempts.slice(0, -1).flatMap(({ attempt }): GraphEdge[] => {
     const [operation] = operationsAfter(outcomes.transient, attempt);
     const to = operation !== undefined && "queue" in operation ? operation.queue : workQueue;
-    lines.set(to, [...(lines.get(to) ?? []), `failure of attempt ${attempt}${backAfter(operation)}`]);
-  }
-  if (lines.size > 0) {
-    for (const { upToMs } of retryAfter) {
-      lines.set(workQueue, [...(lines.get(workQueue) ?? []), `handler asks for up to ${formatDurationMs(upToMs)}`]);
-    }
-  }
-  return [...lines].flatMap(([to, labels]): GraphEdge[] => {
+    const there = retry(to, `failure of attempt ${attempt}${backAfter(operation)}`);
     const tier = queues.find(({ name, role }) => name === to && role === "tier");
-    const there: GraphEdge = { from: workQueue, to, label: labels.join("\n"), kind: "retry", consumer };
     return tier === undefined ? [there] : [there, { from: to, to: workQueue, label: "expired", kind: "due", consumer }];
   });
+  if (failures.length === 0) return [];
+  const asked = retryAfter.map(({ upToMs }) => `handler asks for up to ${formatDurationMs(upToMs)}`);
+  return joinEvents([...failures, ...asked.map((label) => retry(workQueue, label))]);
 }
 
 function backAfter(operation: Operation | undefined): string {

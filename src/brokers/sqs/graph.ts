@@ -1,6 +1,6 @@
 import { deepFreeze } from "../../declare/freeze.ts";
 import { formatDurationMs } from "../../declare/duration.ts";
-import type { Graph, GraphEdge, GraphNode } from "../graph.ts";
+import { type Graph, type GraphEdge, type GraphNode, joinEvents, producersBy } from "../graph.ts";
 import type { SqsCompiled } from "./compile/compile.ts";
 import { type Contract, type Operation, topicSources } from "./compile/contract.ts";
 import { operationsAfter } from "../../contract/interpret.ts";
@@ -31,13 +31,7 @@ export function graphOf({ topology, contracts }: SqsCompiled): Graph {
   });
 }
 
-const producers: GraphNode = {
-  id: "producers",
-  kind: "source",
-  label: "producers",
-  detail: "SendMessage",
-  consumer: null,
-};
+const producers = producersBy("SendMessage");
 
 function isDirect({ sources }: Contract): boolean {
   return sources.some((source) => "queue" in source);
@@ -80,18 +74,16 @@ function publishEdges({ subscriptions }: SqsTopology, contract: Contract): Graph
 }
 
 /** A message in retry stays in its queue, hidden. The drawing shows a loop with a line for each attempt. */
-function retryEdges(contract: Contract, queues: ReadonlyMap<string, SqsQueue>): GraphEdge[] {
-  const { workQueue, consumer } = contract;
+function retryEdges(contract: Contract, queues: ReadonlyMap<string, SqsQueue>): readonly GraphEdge[] {
+  const { workQueue, consumer, retryAfter = [] } = contract;
   const visibility = queues.get(workQueue)?.visibilityTimeoutSeconds ?? 0;
   const lines = contract.attempts.slice(0, -1).map(({ attempt }) => {
     const [operation] = operationsAfter(contract.outcomes.transient, attempt);
     return `failure of attempt ${attempt}: back ${backAfter(operation, visibility)}`;
   });
-  const asked = (contract.retryAfter ?? []).map(({ upToMs }) => `handler asks for up to ${formatDurationMs(upToMs)}`);
-  const labels = [...new Set([...lines, ...(lines.length === 0 ? [] : asked)])];
-  return labels.length === 0
-    ? []
-    : [{ from: workQueue, to: workQueue, label: labels.join("\n"), kind: "retry", consumer }];
+  const asked = retryAfter.map(({ upToMs }) => `handler asks for up to ${formatDurationMs(upToMs)}`);
+  const labels = lines.length === 0 ? [] : [...lines, ...asked];
+  return joinEvents(labels.map((label) => ({ from: workQueue, to: workQueue, label, kind: "retry", consumer })));
 }
 
 function backAfter(operation: Operation | undefined, visibilitySeconds: number): string {
@@ -103,18 +95,17 @@ function backAfter(operation: Operation | undefined, visibilitySeconds: number):
     : `after ${inWords(after.from)} to ${inWords(after.to)}`;
 }
 
-function deadEdges(contract: Contract, queues: ReadonlyMap<string, SqsQueue>): GraphEdge[] {
+function deadEdges(contract: Contract, queues: ReadonlyMap<string, SqsQueue>): readonly GraphEdge[] {
   const { workQueue, consumer } = contract;
   const redrive = queues.get(workQueue)?.redrive ?? null;
   const sent = operationsAfter(contract.outcomes.permanent, 1).flatMap((each) =>
     each.operation === "SendMessage" ? [each.queue] : [],
   );
-  const labels = new Map<string, string[]>();
-  const add = (to: string, label: string): void => void labels.set(to, [...(labels.get(to) ?? []), label]);
-  for (const to of sent) add(to, "permanent failure");
+  const edgeTo = (to: string, label: string): GraphEdge => ({ from: workQueue, to, label, kind: "dead", consumer });
+  const edges = sent.map((to) => edgeTo(to, "permanent failure"));
   if (redrive !== null) {
     const receives = redrive.maxReceiveCount;
-    add(redrive.deadQueue, `not deleted after ${receives === 1 ? "1 receive" : `${receives} receives`}`);
+    edges.push(edgeTo(redrive.deadQueue, `not deleted after ${receives === 1 ? "1 receive" : `${receives} receives`}`));
   }
-  return [...labels].map(([to, lines]) => ({ from: workQueue, to, label: lines.join("\n"), kind: "dead", consumer }));
+  return joinEvents(edges);
 }
