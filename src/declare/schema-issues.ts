@@ -10,8 +10,7 @@ import { ownWord } from "./other-words.ts";
 import { durationHelp, guessed, isGuessed, isMapping, withGuessedUnits } from "./read-duration.ts";
 import { placeholders, templatePattern, templates, templateTexts } from "./names-schema.ts";
 import { jitterPattern } from "./schema-parts.ts";
-import { type Sentences, unknownKeySentences, wholeSchemaOf } from "./unknown-keys.ts";
-import { meantBy } from "./unknown-keys.ts";
+import { type Sentences, unknownKeySentences, wholeSchemaOf, meantBy } from "./unknown-keys.ts";
 
 /** The texts that a schema takes, by the sources of their patterns. */
 export const durationTexts: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import type { Graph, GraphEdge, GraphNode } from "../graph.ts";
+import type { Graph, GraphNode } from "../graph.ts";
 
 type Drawing = Pick<Graph, "nodes" | "edges">;
 
@@ -13,18 +13,14 @@ export function joinAlike(
   isJoined: (node: GraphNode) => boolean,
   join: (alike: readonly GraphNode[]) => GraphNode,
 ): Drawing {
-  const arrows = new Map<string, string[]>();
-  const addArrow = (id: string, { label, kind, consumer }: GraphEdge, from: string | null, to: string | null): void => {
-    const arrow = JSON.stringify([from, to, label, kind, consumer]);
-    const known = arrows.get(id);
-    if (known === undefined) arrows.set(id, [arrow]);
-    else known.push(arrow);
-  };
-  for (const edge of edges) {
-    addArrow(edge.from, edge, null, edge.to);
-    addArrow(edge.to, edge, edge.from, null);
-  }
-  const groups = Map.groupBy(nodes.filter(isJoined), ({ id }) => (arrows.get(id) ?? []).toSorted().join("\n"));
+  const ends = edges.flatMap(({ from, to, label, kind, consumer }) => [
+    { id: from, arrow: JSON.stringify([null, to, label, kind, consumer]) },
+    { id: to, arrow: JSON.stringify([from, null, label, kind, consumer]) },
+  ]);
+  const arrows = Map.groupBy(ends, ({ id }) => id);
+  const groups = Map.groupBy(nodes.filter(isJoined), ({ id }) =>
+    JSON.stringify((arrows.get(id) ?? []).map(({ arrow }) => arrow).toSorted()),
+  );
   const standsFor = new Map<string, GraphNode | null>();
   for (const alike of groups.values()) {
     const [first, ...others] = alike;

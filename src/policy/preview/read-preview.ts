@@ -94,15 +94,14 @@ function incomplete(message: string, help: string): Diagnostic {
 
 /** A replacement has two or three steps: the last one with a new state counts. */
 function resourcesAfter(steps: readonly PreviewStep[]): readonly PreviewedResource[] {
-  const resources = new Map<string, PreviewedResource>();
-  for (const step of steps) {
+  const resources = steps.flatMap((step) => {
     const { op, urn, newState } = step;
     // A resource that was only read for a moment, or that is replaced, is not in the stack afterwards.
     if (newState === null || newState["delete"] === true || op.startsWith("discard") || op.startsWith("delete"))
-      continue;
-    resources.set(urn, resourceOf(step, newState));
-  }
-  return [...resources.values()];
+      return [];
+    return [[urn, resourceOf(step, newState)] as const];
+  });
+  return [...new Map(resources).values()];
 }
 
 function resourceOf(step: PreviewStep, state: Entry): PreviewedResource {

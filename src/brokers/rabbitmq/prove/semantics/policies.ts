@@ -108,23 +108,12 @@ function withoutUnknownKeys(
   return { ...policy, definition };
 }
 
+const queueKinds = { classic_queues: "classic", quorum_queues: "quorum", streams: "stream" } as const;
+
 /** Source: `rabbit_policy:matches/3`, `rabbit_policy:matches_queue_type/3`. */
-function isForQueue(policy: BrokerPolicy, kind: QueueKind, rules: VersionRules): boolean {
-  switch (policy.applyTo) {
-    case "all":
-    case "queues":
-      return true;
-    case "exchanges":
-      return false;
-    case "classic_queues":
-      return rules.policyByQueueType && kind === "classic";
-    case "quorum_queues":
-      return rules.policyByQueueType && kind === "quorum";
-    case "streams":
-      return rules.policyByQueueType && kind === "stream";
-    default:
-      return policy.applyTo satisfies never;
-  }
+function isForQueue({ applyTo }: BrokerPolicy, kind: QueueKind, rules: VersionRules): boolean {
+  if (applyTo === "all" || applyTo === "queues") return true;
+  return applyTo !== "exchanges" && rules.policyByQueueType && kind === queueKinds[applyTo];
 }
 
 /**
@@ -132,12 +121,17 @@ function isForQueue(policy: BrokerPolicy, kind: QueueKind, rules: VersionRules):
  * `rabbit_policy:match/3`.
  */
 export function highest(policies: readonly BrokerPolicy[], kind: BrokerPolicy["kind"]): BrokerPolicy | null {
-  let found: BrokerPolicy | null = null;
-  for (const policy of policies) {
-    if (policy.kind === kind && (found === null || policy.priority > found.priority)) found = policy;
-  }
-  return found;
+  const ofKind = policies.filter((policy) => policy.kind === kind);
+  return ofKind.toSorted((one, other) => other.priority - one.priority)[0] ?? null;
 }
+
+const smallerWins: ReadonlySet<string> = new Set([
+  "message-ttl",
+  "max-length",
+  "max-length-bytes",
+  "expires",
+  "delayed-retry-max",
+]);
 
 /** Source: `rabbit_policies:merge_policy_value/3`, `rabbit_quorum_queue:merge_policy_value/3` (4.3.5). */
 export function mergeOperatorValue(
@@ -146,20 +140,9 @@ export function mergeOperatorValue(
   operator: HeaderValue,
   rules: VersionRules,
 ): HeaderValue {
-  switch (key) {
-    case "delivery-limit":
-      return mergeDeliveryLimits(user, operator, rules);
-    case "message-ttl":
-    case "max-length":
-    case "max-length-bytes":
-    case "expires":
-    case "delayed-retry-max":
-      return smallerTerm(user, operator);
-    case "delayed-retry-min":
-      return largerTerm(user, operator);
-    default:
-      return operator;
-  }
+  if (key === "delivery-limit") return mergeDeliveryLimits(user, operator, rules);
+  if (key === "delayed-retry-min") return largerTerm(user, operator);
+  return smallerWins.has(key) ? smallerTerm(user, operator) : operator;
 }
 
 /** The smaller of two limits; if one of them is negative, the larger (4.0). */

@@ -114,15 +114,11 @@ async function presenceOf(
 }
 
 function presenceIn(cause: unknown): Presence {
-  switch (codeOf(cause)) {
-    case 404:
-      return "missing";
-    // From 4.3 on a passive declaration needs any one permission for its resource. Source: rabbitmq-server#16085.
-    case 403:
-      return { notShown: "no permission for it" };
-    default:
-      throw cause;
-  }
+  const code = codeOf(cause);
+  if (code === 404) return "missing";
+  // From 4.3 on a passive declaration needs any one permission for its resource. Source: rabbitmq-server#16085.
+  if (code === 403) return { notShown: "no permission for it" };
+  throw cause;
 }
 
 function codeOf(cause: unknown): unknown {

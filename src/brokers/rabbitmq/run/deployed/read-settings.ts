@@ -1,8 +1,13 @@
 import { type Fetch, fetchWith } from "../../../../tls/secure-fetch.ts";
 import type { TlsOptions } from "../../../../tls/tls-options.ts";
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
-import type { FoundBinding, FoundExchange, FoundQueue, FoundResources } from "../../compile/differences.ts";
-import { bindingKey } from "../../compile/differences.ts";
+import {
+  type FoundBinding,
+  type FoundExchange,
+  type FoundQueue,
+  type FoundResources,
+  bindingKey,
+} from "../../compile/differences.ts";
 import { asInForce } from "../../compile/topology.ts";
 
 type Topology = RabbitmqCompiled["topology"];
