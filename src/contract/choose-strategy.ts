@@ -30,6 +30,23 @@ export interface Objection {
 /** The objections against each strategy that `auto` tries, in its order, and against the one that the target names. */
 export type Objections<Name extends string> = ReadonlyMap<Name, readonly Objection[]>;
 
+/** @param isKept true if there is nothing to object to */
+export function unless(isKept: boolean, reason: string, path: readonly string[] = []): Objection[] {
+  return isKept ? [] : [{ reason, path }];
+}
+
+/**
+ * A strategy with one delay for all messages cannot choose it for a message.
+ *
+ * @param because the reason for the one delay
+ */
+export function oneDelayObjections({ jitterPercent, retryAfterMaxMs }: RetryPlan, because: string): Objection[] {
+  return [
+    ...unless(jitterPercent === 0, `${jitterPercent}% jitter: ${because}`, ["retry", "backoff", "jitter"]),
+    ...unless(retryAfterMaxMs === null, `a delay that the handler chooses: ${because}`, ["retry", "retryAfter"]),
+  ];
+}
+
 /**
  * If a broker counts attempts and crashes together, both need the same number.
  *

@@ -1,4 +1,4 @@
-import { type Objection, sharedCounterObjection } from "../../../../contract/choose-strategy.ts";
+import { type Objection, sharedCounterObjection, unless } from "../../../../contract/choose-strategy.ts";
 import { broker, consumer } from "../../../../contract/promise.ts";
 import { hasSince } from "../capabilities.ts";
 import type { ModifiedOperation } from "../contract.ts";
@@ -23,10 +23,9 @@ export const deferred: Strategy = {
 };
 
 function objections(input: StrategyInput): Objection[] {
+  const isNewEnough = hasSince(input.target, input.capabilities.deferralSincePatch);
   return [
-    ...(hasSince(input.target, input.capabilities.deferralSincePatch)
-      ? []
-      : [{ reason: "a delivery time in the outcome needs RabbitMQ 4.3", path: [] }]),
+    ...unless(isNewEnough, "a delivery time in the outcome needs RabbitMQ 4.3"),
     ...protocolObjection(input, "amqp-1.0"),
     ...sharedCounterObjection(input.retry, sharedCounter),
   ];

@@ -1,21 +1,18 @@
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import { deepFreeze } from "../../../../declare/freeze.ts";
 import type { RetryPlan } from "../../../../plan/plan.ts";
-import { type Objection, sharedCounterObjection } from "../../../../contract/choose-strategy.ts";
+import {
+  type Objection,
+  oneDelayObjections,
+  sharedCounterObjection,
+  unless,
+} from "../../../../contract/choose-strategy.ts";
 import { broker, consumer } from "../../../../contract/promise.ts";
 import { hasSince } from "../capabilities.ts";
 import { deadExchange } from "../names.ts";
 import type { TopologyDraft } from "../topology.ts";
 import type { Strategy, StrategyInput, StrategyOutput } from "./strategy.ts";
-import {
-  addDeadQueue,
-  addWorkQueue,
-  commonPromises,
-  noJitterObjection,
-  protocolObjection,
-  sharedCounter,
-  queuesOf,
-} from "./strategy.ts";
+import { addDeadQueue, addWorkQueue, commonPromises, protocolObjection, sharedCounter, queuesOf } from "./strategy.ts";
 import { count, delaysInWords } from "../../../../contract/in-words.ts";
 
 /**
@@ -33,24 +30,20 @@ export const native: Strategy = {
 
 function objections(input: StrategyInput): Objection[] {
   const { retry, target, capabilities } = input;
-  const tooOld = hasSince(target, capabilities.delayedRetrySincePatch)
-    ? []
-    : [{ reason: "delayed retry in quorum queues needs RabbitMQ 4.3.1", path: [] }];
   const linear = linearDelays(retry);
-  const shape = retry.attempts.slice(1).every((each, index) => each.delayMs === linear[index])
-    ? []
-    : [
-        {
-          reason: `delayed retry grows linearly from the first delay (${linear.slice(0, 6).map(formatDurationMs).join(", ")}); declared is ${delaysInWords(retry)}`,
-          path: ["retry", "backoff"],
-        },
-      ];
   return [
-    ...tooOld,
+    ...unless(
+      hasSince(target, capabilities.delayedRetrySincePatch),
+      "delayed retry in quorum queues needs RabbitMQ 4.3.1",
+    ),
     ...protocolObjection(input, "amqp-0-9-1"),
-    ...shape,
-    ...noJitterObjection(input, "the queue computes the same delay for every message"),
-    ...sharedCounterObjection(input.retry, sharedCounter),
+    ...unless(
+      retry.attempts.slice(1).every((each, index) => each.delayMs === linear[index]),
+      `delayed retry grows linearly from the first delay (${linear.slice(0, 6).map(formatDurationMs).join(", ")}); declared is ${delaysInWords(retry)}`,
+      ["retry", "backoff"],
+    ),
+    ...oneDelayObjections(retry, "the queue computes the same delay for every message"),
+    ...sharedCounterObjection(retry, sharedCounter),
   ];
 }
 

@@ -1,4 +1,4 @@
-import type { Objection } from "../../../../contract/choose-strategy.ts";
+import { type Objection, oneDelayObjections, unless } from "../../../../contract/choose-strategy.ts";
 import { type Promises, broker } from "../../../../contract/promise.ts";
 import { hasSince, rabbitmqLimits } from "../capabilities.ts";
 import {
@@ -19,7 +19,6 @@ import {
   addWorkQueue,
   commonPromises,
   isNew,
-  noJitterObjection,
   protocolObjection,
   publishDead,
   publisherPromises,
@@ -55,30 +54,24 @@ export const staged: Strategy = {
 
 function objections(input: StrategyInput): Objection[] {
   const { retry, target, capabilities } = input;
+  const attempts = retry.attempts.length;
   return [
     ...protocolObjection(input, "amqp-0-9-1"),
-    ...(capabilities.routesByLastDeath
-      ? []
-      : [
-          {
-            reason:
-              "up to 3.12 routing sees only a message's first death, so the broker cannot tell a failure from a crash",
-            path: [],
-          },
-        ]),
-    ...(hasSince(target, capabilities.soundCyclesSincePatch)
-      ? []
-      : [{ reason: "3.13.0 to 3.13.2 drop rejected messages as cycles; 3.13.3 does not", path: [] }]),
+    ...unless(
+      capabilities.routesByLastDeath,
+      "up to 3.12 routing sees only a message's first death, so the broker cannot tell a failure from a crash",
+    ),
+    ...unless(
+      hasSince(target, capabilities.soundCyclesSincePatch),
+      "3.13.0 to 3.13.2 drop rejected messages as cycles; 3.13.3 does not",
+    ),
     ...lengthObjection(input.plan, retry),
-    ...noJitterObjection(input, "a tier has one delay for every message in it"),
-    ...(retry.attempts.length <= rabbitmqLimits.stagedAttempts
-      ? []
-      : [
-          {
-            reason: `${retry.attempts.length} attempts would make ${retry.attempts.length - 1} quorum queues; ${rabbitmqLimits.stagedAttempts} attempts are the most`,
-            path: ["retry", "attempts"],
-          },
-        ]),
+    ...oneDelayObjections(retry, "a tier has one delay for every message in it"),
+    ...unless(
+      attempts <= rabbitmqLimits.stagedAttempts,
+      `${attempts} attempts would make ${attempts - 1} quorum queues; ${rabbitmqLimits.stagedAttempts} attempts are the most`,
+      ["retry", "attempts"],
+    ),
   ];
 }
 

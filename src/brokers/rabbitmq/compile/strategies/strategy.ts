@@ -1,6 +1,6 @@
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import type { ConsumerPlan, RetryPlan } from "../../../../plan/plan.ts";
-import type { Candidate, Objection } from "../../../../contract/choose-strategy.ts";
+import { type Candidate, type Objection, unless } from "../../../../contract/choose-strategy.ts";
 import { type Promises, broker, consumer, nobody } from "../../../../contract/promise.ts";
 import { type TargetCapabilities, type RabbitmqTarget, type StrategyName, rabbitmqLimits } from "../capabilities.ts";
 import type { Contract, Operation, PublishOperation } from "../contract.ts";
@@ -129,22 +129,9 @@ export function consumerTimeoutMs(input: StrategyInput): number | null {
 /** It counts attempts and crashes alike. */
 export const sharedCounter = "the broker's one counter, the delivery limit";
 
-export function protocolObjection(input: StrategyInput, protocol: Contract["protocol"]): Objection[] {
-  return input.plan.protocol === protocol
-    ? []
-    : [{ reason: `its contract is for ${protocol}; the consumer speaks ${input.plan.protocol}`, path: ["protocol"] }];
-}
-
-export function noJitterObjection(input: StrategyInput, because: string): Objection[] {
-  const { retry } = input;
-  return [
-    ...(retry.jitterPercent === 0
-      ? []
-      : [{ reason: `${retry.jitterPercent}% jitter: ${because}`, path: ["retry", "backoff", "jitter"] }]),
-    ...(retry.retryAfterMaxMs === null
-      ? []
-      : [{ reason: `a delay that the handler chooses: ${because}`, path: ["retry", "retryAfter"] }]),
-  ];
+export function protocolObjection({ plan }: StrategyInput, protocol: Contract["protocol"]): Objection[] {
+  const reason = `its contract is for ${protocol}; the consumer speaks ${plan.protocol}`;
+  return unless(plan.protocol === protocol, reason, ["protocol"]);
 }
 
 /** Keeps the publisher's routing key, because the attempt key replaces it. */

@@ -1,5 +1,5 @@
 import { formatDurationMs } from "../../../../declare/duration.ts";
-import type { Objection } from "../../../../contract/choose-strategy.ts";
+import { type Objection, oneDelayObjections, unless } from "../../../../contract/choose-strategy.ts";
 import { nobody } from "../../../../contract/promise.ts";
 import { inOneUnit, skus } from "../capabilities.ts";
 import type { Operation } from "../contract.ts";
@@ -23,19 +23,11 @@ export const ttlTier: Strategy = {
 
 function objections(input: StrategyInput): Objection[] {
   const { retry, target } = input;
-  const found = orderObjection(input);
-  if (!skus[target.sku].forwarding) {
-    found.push({ reason: `the ${target.sku} tier forwards no dead letters`, path: ["retry", "backoff"] });
-  }
-  if (retry.jitterPercent > 0) {
-    const reason = `${retry.jitterPercent}% jitter: a queue has one time to live for all messages`;
-    found.push({ reason, path: ["retry", "backoff", "jitter"] });
-  }
-  if (retry.retryAfterMaxMs !== null) {
-    const reason = "a delay that the handler chooses: a queue has one time to live for all messages";
-    found.push({ reason, path: ["retry", "retryAfter"] });
-  }
-  return found;
+  return [
+    ...orderObjection(input),
+    ...unless(skus[target.sku].forwarding, `the ${target.sku} tier forwards no dead letters`, ["retry", "backoff"]),
+    ...oneDelayObjections(retry, "a queue has one time to live for all messages"),
+  ];
 }
 
 function build(input: StrategyInput): StrategyOutput {

@@ -1,5 +1,5 @@
 import { formatDurationMs } from "../../../../declare/duration.ts";
-import { type Objection, sharedCounterObjection } from "../../../../contract/choose-strategy.ts";
+import { type Objection, oneDelayObjections, sharedCounterObjection } from "../../../../contract/choose-strategy.ts";
 import { broker, consumer } from "../../../../contract/promise.ts";
 import { sqsLimits } from "../capabilities.ts";
 import type { Retention } from "../retention.ts";
@@ -43,14 +43,8 @@ function objections(input: StrategyInput): Objection[] {
       edit: "use a constant backoff",
     });
   }
-  if (retry.jitterPercent > 0) {
-    const reason = `${retry.jitterPercent}% jitter: a queue has one visibility timeout for all messages`;
-    found.push({ reason, path: [...path, "jitter"], edit: "leave jitter out" });
-  }
-  if (retry.retryAfterMaxMs !== null) {
-    const reason = "a delay that the handler chooses: a queue has one visibility timeout for all messages";
-    found.push({ reason, path: ["retry", "retryAfter"], edit: "leave retryAfter out" });
-  }
+  const oneDelay = oneDelayObjections(retry, "a queue has one visibility timeout for all messages");
+  found.push(...oneDelay.map((each) => ({ ...each, edit: `leave ${each.path.at(-1)} out` })));
   if (delaySeconds(input) > 0 && lambda !== null) {
     const reason = `Lambda starts the function at any time within the visibility timeout, so the rest of it after a failure is unknown; and it would be ${formatDurationMs(visibilityTimeoutSeconds(input) * 1_000)} here, where a function of ${formatDurationMs(lambda.timeoutSeconds * 1_000)} needs ${formatDurationMs(handlingSeconds(input) * 1_000)} at least`;
     found.push({ reason, path, edit: 'set backoff to { kind: "immediate" }' });
