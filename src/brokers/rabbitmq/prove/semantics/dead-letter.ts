@@ -4,42 +4,39 @@ import type { Context } from "./context.ts";
 import { closesCycle, recordDeath, routingHeaders } from "./deaths.ts";
 import type { Circumstances, DeathReason, LossCause, MessageState, RetentionCause } from "./message-state.ts";
 
+/** A message in a queue, with all that its end there depends on. */
+export interface InQueue {
+  readonly context: Context;
+  readonly state: MessageState;
+  /** The settings of the queue. */
+  readonly settings: EffectiveSettings;
+  readonly circumstances: Circumstances;
+}
+
 /**
  * Computes the end of a message that dies in a queue. It becomes copies in the queues that the dead-letter exchange
  * routes to, or it is lost. With at-least-once dead-lettering the queue may also retain it. Source:
  * `rabbit_dead_letter:publish/5`, `rabbit_fifo_dlx_worker:forward/6`, `rabbit_quorum_queue:dead_letter_publish/5`.
  */
-export function deadLetter(
-  context: Context,
-  state: MessageState,
-  source: EffectiveSettings,
-  reason: DeathReason,
-  circumstances: Circumstances,
-): readonly MessageState[] {
-  const { deadLetterExchange } = source;
-  if (deadLetterExchange === null) return [lost(state, "no-dead-letter-exchange", source.queue, reason)];
-  const letter = writeLetter(context, state, source, reason, deadLetterExchange);
-  const { targets, failure } = targetsOf(context, letter, reason);
-  if (source.deadLetterStrategy === "at-least-once")
-    return forwardSafely(context, state, letter, source, reason, targets, failure, circumstances);
-  if (failure !== null) return [lost(letter, failure, source.queue, reason)];
-  const copies = targets.flatMap((target) => enqueue(context, letter, target, "dead-letter", circumstances));
-  return copies.length > 0 ? copies : [lost(letter, "target-full", source.queue, reason)];
+export function deadLetter(dying: InQueue, reason: DeathReason): readonly MessageState[] {
+  const { context, state, settings, circumstances } = dying;
+  const { deadLetterExchange, queue } = settings;
+  if (deadLetterExchange === null) return [lost(state, "no-dead-letter-exchange", queue, reason)];
+  const letter = writeLetter(dying, reason, deadLetterExchange);
+  const found = targetsOf(context, letter, reason);
+  if (settings.deadLetterStrategy === "at-least-once") return forwardSafely(dying, letter, reason, found);
+  if (found.failure !== null) return [lost(letter, found.failure, queue, reason)];
+  const copies = found.targets.flatMap((target) => enqueue(context, letter, target, "dead-letter", circumstances));
+  return copies.length > 0 ? copies : [lost(letter, "target-full", queue, reason)];
 }
 
 /** The message as the queue publishes it to the dead-letter exchange: without its own expiration. */
-function writeLetter(
-  context: Context,
-  state: MessageState,
-  source: EffectiveSettings,
-  reason: DeathReason,
-  deadLetterExchange: string,
-): MessageState {
-  const newKey = source.deadLetterRoutingKey;
+function writeLetter({ context, state, settings }: InQueue, reason: DeathReason, exchange: string): MessageState {
+  const newKey = settings.deadLetterRoutingKey;
   return {
     ...state,
-    ...recordDeath(state, source.queue, reason, context.rules),
-    exchange: deadLetterExchange,
+    ...recordDeath(state, settings.queue, reason, context.rules),
+    exchange,
     routingKeys: newKey === null ? state.routingKeys : [newKey],
     headers: headersOfLetter(context, state, newKey),
     expirationMs: null,
@@ -79,18 +76,14 @@ function targetsOf(context: Context, letter: MessageState, reason: DeathReason):
  * `redeliver0/5`.
  */
 function forwardSafely(
-  context: Context,
-  state: MessageState,
+  { context, state, settings: { queue }, circumstances }: InQueue,
   letter: MessageState,
-  source: EffectiveSettings,
   reason: DeathReason,
-  targets: readonly string[],
-  failure: Targets["failure"],
-  circumstances: Circumstances,
+  { targets, failure }: Targets,
 ): readonly MessageState[] {
   const retain = (cause: RetentionCause, waitingFor: readonly string[]): MessageState => ({
     ...state,
-    place: { kind: "queue", queue: source.queue, status: "retained", reason, cause, waitingFor },
+    place: { kind: "queue", queue, status: "retained", reason, cause, waitingFor },
   });
   if (failure !== null) return [retain(failure, [])];
   const { place } = state;
@@ -104,9 +97,9 @@ function forwardSafely(
       ? []
       : enqueue(context, letter, target, "confirmed-dead-letter", circumstances),
   );
-  const isUnconfirmed = !context.rules.confirmsToItself && open.includes(source.queue) && !full.includes(source.queue);
+  const isUnconfirmed = !context.rules.confirmsToItself && open.includes(queue) && !full.includes(queue);
   if (full.length > 0) return [...copies, retain("target-full", full)];
-  return isUnconfirmed ? [...copies, retain("unconfirmed", [source.queue])] : copies;
+  return isUnconfirmed ? [...copies, retain("unconfirmed", [queue])] : copies;
 }
 
 function isRefusing(context: Context, queue: string, { fullQueues }: Circumstances): boolean {
@@ -136,8 +129,8 @@ export function enqueue(
   const settings = context.settings.get(queue);
   if (settings === undefined) return [];
   if (isRefusing(context, queue, circumstances) && !(settings.kind === "quorum" && sender === "dead-letter")) {
-    const passedOn =
-      settings.overflow === "reject-publish-dlx" ? deadLetter(context, message, settings, "maxlen", circumstances) : [];
+    const dying = { context, state: message, settings, circumstances };
+    const passedOn = settings.overflow === "reject-publish-dlx" ? deadLetter(dying, "maxlen") : [];
     const refused: MessageState[] = sender === "client" ? [{ ...message, place: { kind: "refused", queue } }] : [];
     return [...passedOn.filter(({ place }) => place.kind !== "lost"), ...refused];
   }

@@ -1,8 +1,16 @@
 import { type EffectiveSettings, type QueueEnd, dropsHead } from "./broker-topology.ts";
 import type { Context } from "./context.ts";
 import { comparedCount } from "./counts.ts";
-import { deadLetter, lost } from "./dead-letter.ts";
-import type { BrokerEvent, Circumstances, ConsumerEvent, MessageState, Outcome, QueueStatus } from "./message-state.ts";
+import { type InQueue, deadLetter, lost } from "./dead-letter.ts";
+import type {
+  BrokerEvent,
+  Circumstances,
+  ConsumerEvent,
+  DeathReason,
+  MessageState,
+  Outcome,
+  QueueStatus,
+} from "./message-state.ts";
 
 const impossible: readonly Outcome[] = Object.freeze([]);
 const noCircumstances: Circumstances = Object.freeze({});
@@ -17,6 +25,7 @@ export function step(
   if (place.kind !== "queue") return impossible;
   const settings = context.settings.get(place.queue);
   if (settings === undefined || settings.kind === "stream") return impossible;
+  const held: InQueue = { context, state, settings, circumstances };
   switch (event.kind) {
     case "deliver":
       return place.status === "ready" ? [[moved(state, "delivered")]] : impossible;
@@ -38,10 +47,10 @@ export function step(
       return place.status === "retained" ? dies(place.reason) : impossible;
     default:
       if (place.status !== "delivered") return impossible;
-      return [settle(context, state, settings, settlementOf(context, event, settings), circumstances)];
+      return [settle(held, settlementOf(context, event, settings))];
   }
-  function dies(reason: Parameters<typeof deadLetter>[3]): readonly Outcome[] {
-    return [deadLetter(context, state, settings as EffectiveSettings, reason, circumstances)];
+  function dies(reason: DeathReason): readonly Outcome[] {
+    return [deadLetter(held, reason)];
   }
   // The broker does not dead-letter the messages of a deleted queue. Source: https://www.rabbitmq.com/docs/dlx
   function endsWith(end: QueueEnd): readonly Outcome[] {
@@ -112,43 +121,26 @@ function modifiedSettlement({ rules }: Context, event: Extract<BrokerEvent, { ki
   }
 }
 
-function settle(
-  context: Context,
-  state: MessageState,
-  settings: EffectiveSettings,
-  settlement: Settlement,
-  circumstances: Circumstances,
-): Outcome {
+function settle(held: InQueue, settlement: Settlement): Outcome {
   switch (settlement.kind) {
     case "done":
-      return [{ ...state, place: { kind: "acked", queue: settings.queue } }];
+      return [{ ...held.state, place: { kind: "acked", queue: held.settings.queue } }];
     case "discard":
-      return deadLetter(
-        context,
-        counted(context, state, settings, settlement.isFailure, "discard"),
-        settings,
-        "rejected",
-        circumstances,
-      );
+      return deadLetter({ ...held, state: counted(held, settlement.isFailure, "discard") }, "rejected");
     case "return":
-      return giveBack(context, state, settings, settlement, circumstances);
+      return giveBack(held, settlement);
     default:
       return settlement satisfies never;
   }
 }
 
 /** The delivery limit goes before any delay. Source: `rabbit_fifo:return_one`. */
-function giveBack(
-  context: Context,
-  before: MessageState,
-  settings: EffectiveSettings,
-  { isFailure, namesTime }: Extract<Settlement, { kind: "return" }>,
-  circumstances: Circumstances,
-): Outcome {
-  const state = counted(context, before, settings, isFailure, "return");
+function giveBack(held: InQueue, { isFailure, namesTime }: Extract<Settlement, { kind: "return" }>): Outcome {
+  const { context, settings } = held;
+  const state = counted(held, isFailure, "return");
   const { deliveryLimit, delayedRetry } = settings;
   if (deliveryLimit !== null && comparedCount(context.rules, state) > deliveryLimit) {
-    return deadLetter(context, state, settings, "delivery_limit", circumstances);
+    return deadLetter({ ...held, state }, "delivery_limit");
   }
   const isDelayed =
     delayedRetry !== null && (delayedRetry.returns === "all" || (delayedRetry.returns === "failed") === isFailure);
@@ -169,9 +161,7 @@ function delayOf({ minMs, maxMs }: NonNullable<EffectiveSettings["delayedRetry"]
  * `rabbit_variable_queue:maybe_inc_delivery_count/3` (4.3.5).
  */
 function counted(
-  { rules }: Context,
-  state: MessageState,
-  settings: EffectiveSettings,
+  { context: { rules }, state, settings }: InQueue,
   isFailure: boolean,
   how: "return" | "discard",
 ): MessageState {
