@@ -4,7 +4,6 @@ import * as rabbitmq from "@pulumi/rabbitmq";
 import { bindingIdentity } from "../compile/parts.ts";
 import {
   type BindingResource,
-  type PolicyResource,
   type QueueResource,
   type Topology,
   deadLetteringOf,
@@ -13,13 +12,14 @@ import {
 import { assumed } from "./assumed.ts";
 import { isLasting } from "./lasting.ts";
 import { find, goesUnlessWith, kept } from "../../../deploy/resource-options.ts";
-import { type Made, type PolicyOrder, type RabbitmqPlacement, addPolicy, argumentInputs } from "./resources.ts";
+import { type Deploying, type RabbitmqPlacement, addPolicy, argumentInputs } from "./resources.ts";
 
 /**
  * Adds the bindings, and the policies of exchanges, against the flow of messages: each waits for all that a message
  * needs behind it. The way back to a work queue closes a circle, so the bindings out of the sources come last of all.
  */
-export function addBindings(made: Made, placement: RabbitmqPlacement, order: PolicyOrder, topology: Topology): void {
+export function addBindings(deploying: Deploying, topology: Topology): void {
+  const { made, parent } = deploying;
   const exchanges = new Map(topology.exchanges.map((exchange) => [exchange.name, exchange]));
   const queues = new Map(topology.queues.map((queue) => [queue.name, queue]));
   const bySource = Map.groupBy(topology.bindings, ({ source }) => source);
@@ -34,10 +34,10 @@ export function addBindings(made: Made, placement: RabbitmqPlacement, order: Pol
     const from = find(exchanges, source);
     const behind =
       destinationKind === "exchange" ? behindExchange(destination) : behindQueue(find(queues, destination));
-    return addBinding(placement, binding, from.owner === "other" ? assumed(placement, from) : source, {
+    return addBinding(deploying, binding, from.owner === "other" ? assumed(deploying, from) : source, {
       ...(from.role === "source"
-        ? goesUnlessWith(placement.parent, find(made.queues, destination))
-        : kept(placement.parent, from.role === "dead" || from.role === "undeliverable")),
+        ? goesUnlessWith(parent, find(made.queues, destination))
+        : kept(parent, from.role === "dead" || from.role === "undeliverable")),
       dependsOn: [...(from.owner === "other" ? [] : [find(made.exchanges, source)]), ...behind, ...more],
     });
   };
@@ -58,16 +58,10 @@ export function addBindings(made: Made, placement: RabbitmqPlacement, order: Pol
     const alternate = find(exchanges, name).arguments["alternate-exchange"] ?? policy?.definition["alternate-exchange"];
     const onward = alternate === undefined ? [] : behindExchange(String(alternate));
     const bindings = (bySource.get(name) ?? []).filter(isShared).map((binding) => add(binding));
-    const found = [exchange, ...bindings, ...(policy === null ? onward : [addWayOn(policy, [exchange, ...onward])])];
+    const wayOn = policy === null ? onward : [addPolicy(deploying, policy, true, [exchange, ...onward])];
+    const found = [exchange, ...bindings, ...wayOn];
     seen.set(name, found);
     return found;
-  };
-
-  const addWayOn = (policy: PolicyResource, after: readonly pulumi.Resource[]): rabbitmq.Policy => {
-    const dependsOn = order.beforePolicy(policy.name, after);
-    const added = addPolicy(placement, policy, { ...kept(placement.parent, true), dependsOn });
-    made.policies.set(policy.name, added);
-    return added;
   };
 
   const own = new Map<string | null, pulumi.Resource[]>();
@@ -81,10 +75,12 @@ export function addBindings(made: Made, placement: RabbitmqPlacement, order: Pol
       own.set(consumer, [...(own.get(consumer) ?? []), add(binding)]);
     }
   }
-  addStructures(made, placement, order, topology, (queue) => [
-    ...behindExchange(deadExchangeOf(queue) ?? ""),
-    ...(own.get(queue.consumer) ?? []),
-  ]);
+  // Until the ways out of its queue are there, a queue that exists works as before.
+  for (const policy of topology.policies.filter(isStructure)) {
+    const queue = find(queues, policy.name);
+    const waysOut = [...behindExchange(deadExchangeOf(queue) ?? ""), ...(own.get(queue.consumer) ?? [])];
+    addPolicy(deploying, policy, isLasting(queue.role), [find(made.queues, queue.name), ...waysOut]);
+  }
   for (const binding of topology.bindings) {
     if (find(exchanges, binding.source).role !== "source") continue;
     const queue = find(queues, binding.destination);
@@ -100,23 +96,6 @@ function ownerOf(
   { destination, routingKey }: BindingResource,
 ): string | null {
   return find(queues, destination).consumer ?? queues.get(routingKey)?.consumer ?? null;
-}
-
-/** Adds the policies with structure after the ways out of their queues. Until then a queue that exists works as before. */
-function addStructures(
-  made: Made,
-  placement: RabbitmqPlacement,
-  order: PolicyOrder,
-  { queues, policies }: Topology,
-  waysOf: (queue: QueueResource) => readonly pulumi.Resource[],
-): void {
-  const byName = new Map(queues.map((queue) => [queue.name, queue]));
-  for (const policy of policies.filter(isStructure)) {
-    const queue = find(byName, policy.name);
-    const dependsOn = order.beforePolicy(queue.name, [find(made.queues, queue.name), ...waysOf(queue)]);
-    const options = { ...kept(placement.parent, isLasting(queue.role)), dependsOn };
-    made.policies.set(queue.name, addPolicy(placement, policy, options));
-  }
 }
 
 function addBinding(

@@ -5,8 +5,8 @@ import { find, kept } from "../../../deploy/resource-options.ts";
 import { addBindings } from "./bindings.ts";
 import { isLasting } from "./lasting.ts";
 import {
+  type Deploying,
   type Made,
-  type PolicyOrder,
   type RabbitmqPlacement,
   addPolicy,
   argumentInputs,
@@ -41,32 +41,22 @@ import {
  */
 export function deployRabbitmq(topology: Topology, placement: RabbitmqPlacement) {
   const made: Made = { exchanges: new Map(), queues: new Map(), policies: new Map() };
-  const order = policyOrder(placement, made);
-  for (const queue of topology.queues) addQueue(made, placement, order, queue);
+  const deploying = { ...placement, made, order: policyOrder(placement, made) };
+  for (const queue of topology.queues) addQueue(deploying, queue);
   const roles = new Map(topology.queues.map(({ name, role }) => [name, role]));
   for (const policy of topology.policies) {
     if (policy.applyTo === "exchanges" || isStructure(policy)) continue;
-    const options = {
-      ...kept(placement.parent, isLasting(roles.get(policy.name))),
-      dependsOn: order.beforePolicy(policy.name, [find(made.queues, policy.name)]),
-    };
-    made.policies.set(policy.name, addPolicy(placement, policy, options));
+    addPolicy(deploying, policy, isLasting(roles.get(policy.name)), [find(made.queues, policy.name)]);
   }
-  for (const exchange of topology.exchanges)
-    if (exchange.owner !== "other") addExchange(made, placement, order, exchange);
-  addBindings(made, placement, order, topology);
+  for (const exchange of topology.exchanges) if (exchange.owner !== "other") addExchange(deploying, exchange);
+  addBindings(deploying, topology);
   const workQueues = topology.queues.flatMap(({ role, consumer, name }) =>
     role === "work" && consumer !== null ? [[consumer, find(made.queues, name).name] as const] : [],
   );
   return { workQueues: Object.fromEntries(workQueues) };
 }
 
-function addQueue(
-  made: Made,
-  { name, parent, namespace, areImported }: RabbitmqPlacement,
-  { beforeThing }: PolicyOrder,
-  queue: QueueResource,
-): void {
+function addQueue({ made, order, name, parent, namespace, areImported }: Deploying, queue: QueueResource): void {
   const resource = new rabbitmq.Queue(
     `${name}-${queue.name}`,
     {
@@ -78,17 +68,12 @@ function addQueue(
         ...argumentInputs(queue.arguments, areImported),
       },
     },
-    { ...kept(parent, isLasting(queue.role)), dependsOn: beforeThing(queue.name, []) },
+    { ...kept(parent, isLasting(queue.role)), dependsOn: order.beforeThing(queue.name, []) },
   );
   made.queues.set(queue.name, resource);
 }
 
-function addExchange(
-  made: Made,
-  { name, parent, namespace }: RabbitmqPlacement,
-  { beforeThing }: PolicyOrder,
-  exchange: ExchangeResource,
-): void {
+function addExchange({ made, order, name, parent, namespace }: Deploying, exchange: ExchangeResource): void {
   const alternate = exchange.arguments["alternate-exchange"];
   const resource = new rabbitmq.Exchange(
     `${name}-${exchange.name}`,
@@ -104,7 +89,7 @@ function addExchange(
     },
     {
       ...kept(parent, isLasting(exchange.role)),
-      dependsOn: beforeThing(exchange.name, alternate === undefined ? [] : [find(made.exchanges, alternate)]),
+      dependsOn: order.beforeThing(exchange.name, alternate === undefined ? [] : [find(made.exchanges, alternate)]),
     },
   );
   made.exchanges.set(exchange.name, resource);

@@ -1,6 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import * as rabbitmq from "@pulumi/rabbitmq";
 
+import { kept } from "../../../deploy/resource-options.ts";
 import type { PolicyResource } from "../compile/topology.ts";
 import { areTexts } from "./texts.ts";
 
@@ -20,6 +21,12 @@ export interface Made {
   readonly exchanges: Map<string, rabbitmq.Exchange>;
   readonly queues: Map<string, rabbitmq.Queue>;
   readonly policies: Map<string, rabbitmq.Policy>;
+}
+
+/** A deployment that goes on. */
+export interface Deploying extends RabbitmqPlacement {
+  readonly made: Made;
+  readonly order: PolicyOrder;
 }
 
 /** Resolves when the engine has made the resource. In a preview it has only looked at it. */
@@ -75,18 +82,25 @@ export function argumentInputs(
   return areImported && areTexts(given) ? { arguments: given } : { argumentsJson: JSON.stringify(given) };
 }
 
-/** A queue or an exchange keeps its policy: a tier without its time to live would hold its messages for ever. */
+/**
+ * A queue or an exchange keeps its policy: a tier without its time to live would hold its messages for ever.
+ *
+ * @param after the resources that it waits for if the broker has a queue or an exchange of its name
+ */
 export function addPolicy(
-  { name, namespace }: RabbitmqPlacement,
+  { made, order, name, parent, namespace }: Deploying,
   { name: policyName, pattern, applyTo, priority, definition: wanted }: PolicyResource,
-  options: pulumi.CustomResourceOptions,
+  isProtected: boolean,
+  after: readonly pulumi.Resource[],
 ): rabbitmq.Policy {
   // The provider takes texts only, and turns whole numbers in texts back into numbers.
   const definition: Record<string, string> = {};
   for (const key in wanted) definition[key] = String(wanted[key]);
-  return new rabbitmq.Policy(
+  const policy = new rabbitmq.Policy(
     `${name}-${policyName}`,
     { name: policyName, vhost: namespace, policy: { pattern, applyTo, priority, definition } },
-    options,
+    { ...kept(parent, isProtected), dependsOn: order.beforePolicy(policyName, after) },
   );
+  made.policies.set(policyName, policy);
+  return policy;
 }
