@@ -31,7 +31,7 @@ export interface ServicebusPlacement {
 }
 
 /** The resources made so far, by their names in the namespace. */
-interface Made {
+interface Made extends ServicebusPlacement {
   readonly queues: Map<string, Queue>;
   readonly topics: Map<string, Topic>;
   /** The names of topics that others own. */
@@ -65,11 +65,11 @@ export function deployServicebus(topology: ServicebusTopology, placement: Servic
   const empty = { queues: new Map(), topics: new Map(), subscriptions: new Map() };
   const foreign = topology.topics.filter(({ owner }) => owner === "other");
   const foreignTopics = new Set(foreign.map(({ name }) => name));
-  const made: Made = { ...empty, foreignTopics, capabilities, ...whereIs(placement) };
-  for (const queue of inOrder(topology.queues)) addQueue(made, placement, queue);
-  for (const topic of topology.topics) if (topic.owner !== "other") addTopic(made, placement, topic);
-  for (const subscription of topology.subscriptions) addSubscription(made, placement, subscription, topology);
-  for (const alert of topology.alerts) addAlert(made, placement, alert);
+  const made: Made = { ...placement, ...empty, foreignTopics, capabilities, ...whereIs(placement) };
+  for (const queue of inOrder(topology.queues)) addQueue(made, queue);
+  for (const topic of topology.topics) if (topic.owner !== "other") addTopic(made, topic);
+  for (const subscription of topology.subscriptions) addSubscription(made, subscription, topology);
+  for (const alert of topology.alerts) addAlert(made, alert);
   return {
     workQueues: workQueuesOf(made, topology),
     topics: Object.fromEntries(topology.topics.map(({ source, name }) => [source, nameOfTopic(made, name)])),
@@ -120,21 +120,21 @@ function argsOf<Args>(
   return { ...body, resourceGroupName, namespaceName } as Args;
 }
 
-function addQueue(made: Made, { name, parent }: ServicebusPlacement, queue: ServicebusQueue): void {
+function addQueue(made: Made, queue: ServicebusQueue): void {
   const args = argsOf(Queue, entityFields.queue, queue, made);
   const resource = new Queue(
-    `${name}-${queue.name}`,
+    `${made.name}-${queue.name}`,
     { ...args, queueName: queue.name, ...constantProperties.queue },
-    { ...kept(parent), ignoreChanges: leftAlone("queue", made.capabilities) },
+    { ...kept(made.parent), ignoreChanges: leftAlone("queue", made.capabilities) },
   );
   made.queues.set(queue.name, resource);
 }
 
-function addTopic(made: Made, { name, parent }: ServicebusPlacement, topic: ServicebusTopic): void {
+function addTopic(made: Made, topic: ServicebusTopic): void {
   const args = argsOf(Topic, entityFields.topic, topic, made);
   const own = { topicName: topic.name, ...constantProperties.topic };
-  const options = { ...kept(parent), ignoreChanges: leftAlone("topic", made.capabilities) };
-  made.topics.set(topic.name, new Topic(`${name}-${topic.name}`, { ...args, ...own }, options));
+  const options = { ...kept(made.parent), ignoreChanges: leftAlone("topic", made.capabilities) };
+  made.topics.set(topic.name, new Topic(`${made.name}-${topic.name}`, { ...args, ...own }, options));
 }
 
 function nameOfTopic({ topics, foreignTopics }: Made, name: string): pulumi.Output<string> {
@@ -142,13 +142,8 @@ function nameOfTopic({ topics, foreignTopics }: Made, name: string): pulumi.Outp
 }
 
 /** A subscription waits for every queue of its consumer, because the way out must exist before the way in. */
-function addSubscription(
-  made: Made,
-  placement: ServicebusPlacement,
-  subscription: ServicebusSubscription,
-  { queues }: ServicebusTopology,
-): void {
-  const { name, parent } = placement;
+function addSubscription(made: Made, subscription: ServicebusSubscription, { queues }: ServicebusTopology): void {
+  const { name, parent, resourceGroupName, namespaceName } = made;
   const topicName = nameOfTopic(made, subscription.topic);
   const waysOut = queues.filter(({ consumer }) => consumer === subscription.consumer || consumer === null);
   const logicalName = `${name}-${subscription.topic}/${subscription.name}`;
@@ -170,8 +165,8 @@ function addSubscription(
   const options = goesUnlessWith(parent, resource);
   for (const rule of subscription.rules) {
     const args = {
-      resourceGroupName: made.resourceGroupName,
-      namespaceName: made.namespaceName,
+      resourceGroupName,
+      namespaceName,
       topicName,
       subscriptionName: resource.name,
       ...ruleBodyOf(rule.filter),
@@ -183,11 +178,8 @@ function addSubscription(
   }
 }
 
-function addAlert(
-  made: Made,
-  { name, parent, namespaceId, actionGroupIds }: ServicebusPlacement,
-  alert: DeadLetterAlert,
-): void {
+function addAlert(made: Made, alert: DeadLetterAlert): void {
+  const { name, parent, namespaceId, actionGroupIds } = made;
   const { entity } = alert;
   const isForeign = made.foreignTopics.has(entity);
   const [, subscription] = [...made.subscriptions].find(([path]) => path.startsWith(`${entity}/`)) ?? [];

@@ -67,12 +67,12 @@ export interface DeployedQueue {
  */
 export function deploySqs(topology: SqsTopology, placement: SqsPlacement) {
   const made = startWith(topology, placement);
-  for (const queue of topology.queues) addQueue(made, placement, queue);
-  for (const topic of topology.topics) if (topic.owner !== "other") addTopic(made, placement, topic);
-  for (const queue of topology.queues) addPolicies(made, placement, queue);
-  for (const alarm of topology.alarms) addAlarm(made, placement, alarm);
-  for (const mapping of topology.mappings) addMapping(made, placement, topology, mapping);
-  for (const subscription of topology.subscriptions) addSubscription(made, placement, topology, subscription);
+  for (const queue of topology.queues) addQueue(made, queue);
+  for (const topic of topology.topics) if (topic.owner !== "other") addTopic(made, topic);
+  for (const queue of topology.queues) addPolicies(made, queue);
+  for (const alarm of topology.alarms) addAlarm(made, alarm);
+  for (const mapping of topology.mappings) addMapping(made, topology, mapping);
+  for (const subscription of topology.subscriptions) addSubscription(made, topology, subscription);
   const deployedOf = (name: string): DeployedQueue => {
     const { name: own, url, arn } = find(made.queues, name);
     return { name: own, url, arn };
@@ -102,7 +102,7 @@ const messageBytes = 1_048_576;
 type Made = ReturnType<typeof startWith>;
 
 /** Pulumi names other resources by their outputs, so that they are made before. */
-function startWith(topology: SqsTopology, { region }: SqsPlacement) {
+function startWith(topology: SqsTopology, placement: SqsPlacement) {
   const queues = new Map<string, Queue>();
   const topics = new Map<string, Topic>();
   /** By queue: the policies on its senders and on the queues that may name it as their dead queue. */
@@ -117,7 +117,7 @@ function startWith(topology: SqsTopology, { region }: SqsPlacement) {
     tags: (values) => tagsOf(topology, values),
     dimensions: (name) => ({ QueueName: find(queues, name).name }),
   };
-  return { queues, topics, arnOfTopic, policies, writing, region };
+  return { ...placement, queues, topics, arnOfTopic, policies, writing };
 }
 
 type PulumiNames<Table> = {
@@ -144,26 +144,26 @@ function argsOf<Args, Entity, Table extends fields.Fields<Entity>>(
   return { ...Object.fromEntries(properties), region } as Args;
 }
 
-function addQueue(made: Made, placement: SqsPlacement, queue: SqsQueue): void {
+function addQueue(made: Made, queue: SqsQueue): void {
   const own = argsOf(Queue, fields.queueFields, queue, made);
-  const args = { ...own, ...nameIn(placement, queue.name), maxMessageSize: messageBytes };
-  made.queues.set(queue.name, new Queue(logicalNameIn(placement, queue.name), args, kept(placement.parent)));
+  const args = { ...own, ...nameIn(made, queue.name), maxMessageSize: messageBytes };
+  made.queues.set(queue.name, new Queue(logicalNameIn(made, queue.name), args, kept(made.parent)));
 }
 
-function addTopic(made: Made, placement: SqsPlacement, topic: SnsTopic): void {
-  const args = { ...argsOf(Topic, fields.topicFields, topic, made), ...nameIn(placement, topic.name) };
-  made.topics.set(topic.name, new Topic(logicalNameIn(placement, topic.name), args, kept(placement.parent)));
+function addTopic(made: Made, topic: SnsTopic): void {
+  const args = { ...argsOf(Topic, fields.topicFields, topic, made), ...nameIn(made, topic.name) };
+  made.topics.set(topic.name, new Topic(logicalNameIn(made, topic.name), args, kept(made.parent)));
 }
 
 /**
  * The redrive-allow policy is a resource of its own. As an attribute of the dead queue it would wait for the work
  * queue, and the work queue waits for the dead queue.
  */
-function addPolicies(made: Made, placement: SqsPlacement, queue: SqsQueue): void {
-  const { parent } = placement;
+function addPolicies(made: Made, queue: SqsQueue): void {
+  const { parent } = made;
   const queueUrl = find(made.queues, queue.name).url;
   const options = { parent, retainOnDelete: true, deleteBeforeReplace: false };
-  const own = logicalNameIn(placement, queue.name);
+  const own = logicalNameIn(made, queue.name);
   const { Policy, ...Allow } = fields.policyFields;
   made.policies.set(queue.name, [
     new QueuePolicy(own, { ...argsOf(QueuePolicy, { Policy }, queue, made), queueUrl }, options),
@@ -171,29 +171,29 @@ function addPolicies(made: Made, placement: SqsPlacement, queue: SqsQueue): void
   ]);
 }
 
-function addAlarm(made: Made, placement: SqsPlacement, alarm: DepthAlarm): void {
-  const { parent, alarmActions } = placement;
+function addAlarm(made: Made, alarm: DepthAlarm): void {
+  const { parent, alarmActions } = made;
   const args = {
     ...argsOf(MetricAlarm, fields.alarmFields, alarm, made),
-    ...nameIn(placement, alarm.name),
+    ...nameIn(made, alarm.name),
     ...(alarmActions.length === 0 ? {} : { alarmActions: [...alarmActions] }),
   };
   const options = goesUnlessWith(parent, find(made.queues, alarm.queue));
-  void new MetricAlarm(logicalNameIn(placement, alarm.name), args, options);
+  void new MetricAlarm(logicalNameIn(made, alarm.name), args, options);
 }
 
 /**
  * Lambda refuses a queue that hides messages for less than the function's timeout. So the queue must already have its
  * final settings. The dead queue must be ready for messages that fail for the last time.
  */
-function addMapping(made: Made, placement: SqsPlacement, topology: SqsTopology, mapping: LambdaMapping): void {
+function addMapping(made: Made, topology: SqsTopology, mapping: LambdaMapping): void {
   const { queue, consumer, maximumConcurrency } = mapping;
   const args = argsOf(EventSourceMapping, fields.mappingFields, mapping, made);
   const scaling = maximumConcurrency === null ? {} : { scalingConfig: { maximumConcurrency } };
   void new EventSourceMapping(
-    logicalNameIn(placement, queue),
+    logicalNameIn(made, queue),
     { ...args, ...scaling },
-    { ...goesUnlessWith(placement.parent, find(made.queues, queue)), dependsOn: policiesOf(made, topology, consumer) },
+    { ...goesUnlessWith(made.parent, find(made.queues, queue)), dependsOn: policiesOf(made, topology, consumer) },
   );
 }
 
@@ -203,23 +203,18 @@ function policiesOf(made: Made, { queues }: SqsTopology, consumer: string): pulu
   return waysOut.flatMap((each) => find(made.policies, each.name));
 }
 
-function addSubscription(
-  made: Made,
-  { name, parent }: SqsPlacement,
-  topology: SqsTopology,
-  subscription: SnsSubscription,
-): void {
+function addSubscription(made: Made, topology: SqsTopology, subscription: SnsSubscription): void {
   const { topic, queue, consumer } = subscription;
   // SNS takes a subscription only in the region of its topic. Source: SNS Developer Guide, "Cross-region delivery".
   void new TopicSubscription(
     // Neither name can contain a /, so no two subscriptions have the same logical name.
-    `${name}-${topic}/${queue}`,
+    `${made.name}-${topic}/${queue}`,
     argsOf(TopicSubscription, fields.subscriptionFields, subscription, {
       ...made,
       region: regionOf(topic) ?? made.region,
     }),
     {
-      ...goesUnlessWith(parent, find(made.queues, queue)),
+      ...goesUnlessWith(made.parent, find(made.queues, queue)),
       ignoreChanges: unreadInputs,
       dependsOn: policiesOf(made, topology, consumer),
     },
