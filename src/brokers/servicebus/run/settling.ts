@@ -36,6 +36,12 @@ export interface LockedMessage {
 /** The input that settlements share. */
 export type Settling = ReturnType<typeof createSettling>;
 
+/** The settlement of one message. */
+interface Settlement extends Settling {
+  readonly held: LockedMessage;
+  readonly values: SettleValues;
+}
+
 export function createServiceClock(lockMs: number) {
   /** The service's clock minus the monotonic one. */
   let offsetMs = -Infinity;
@@ -76,7 +82,8 @@ export async function settleMessage(
   values: SettleValues,
 ): Promise<void> {
   try {
-    await performAll(held.progress, operations, (operation) => perform(settling, held, operation, values));
+    const settlement = { ...settling, held, values };
+    await performAll(held.progress, operations, (operation) => perform(settlement, operation));
   } catch (error) {
     if (!isNotOurs(error) && !isLockOver(held)) throw error;
     held.over("not-ours");
@@ -103,13 +110,8 @@ function isNotOurs(error: unknown): boolean {
  * @returns `over` if the message is dead although the operation would not have ended it. No other operation follows
  *   then
  */
-async function perform(
-  settling: Settling,
-  held: LockedMessage,
-  operation: Operation,
-  values: SettleValues,
-): Promise<"over" | void> {
-  const { contract, onePerTurn } = settling;
+async function perform(settlement: Settlement, operation: Operation): Promise<"over" | void> {
+  const { contract, onePerTurn, held, values } = settlement;
   const { message, receiver } = held;
   // The SDK renews no lock of a message that is being settled. Source: 7.9.5, `MessageReceiver.settleMessage`.
   if (!("queue" in operation)) held.lockedUntilMs ??= performance.now() + contract.receive.lockMs;
@@ -123,22 +125,17 @@ async function perform(
     case "closeSession":
       return receiver.close();
     case "deadLetter":
-      return end(settling, held, lastWords(contract, message, operation, values));
+      return end(settlement, operation);
     case "schedule":
     case "send":
-      return sendCopy(settling, held, operation, values);
+      return sendCopy(settlement, operation);
     default:
       return operation satisfies never;
   }
 }
 
-async function sendCopy(
-  settling: Settling,
-  held: LockedMessage,
-  operation: SendOperation,
-  values: SettleValues,
-): Promise<"over" | void> {
-  const { contract, senderTo, clock } = settling;
+async function sendCopy(settlement: Settlement, operation: SendOperation): Promise<"over" | void> {
+  const { contract, senderTo, clock, held, values } = settlement;
   const { message, originalId } = held;
   const dueAt = operation.operation === "schedule" ? dueAtFor(operation, values, clock.nowMs()) : null;
   const carried = withRoom(message, values.carried, contract);
@@ -147,17 +144,16 @@ async function sendCopy(
   } catch (error) {
     if (!(error instanceof TooLargeError)) throw error;
     held.lockedUntilMs ??= performance.now() + contract.receive.lockMs;
-    await end(settling, held, lastWords(contract, message, operation.ifTooLarge, values, error.message));
+    await end(settlement, operation.ifTooLarge, error.message);
     return "over";
   }
 }
 
-function end(
-  { onePerTurn }: Settling,
-  { message, receiver }: LockedMessage,
-  words: ReturnType<typeof lastWords>,
-): Promise<void> {
-  return answered(onePerTurn(() => receiver.deadLetterMessage(message, words)));
+/** @param because the reason of the death, if it is not the handler's error */
+function end(settlement: Settlement, operation: DeadLetterOperation, because: string | null = null): Promise<void> {
+  const { onePerTurn, held } = settlement;
+  const words = lastWords(settlement, operation, because);
+  return answered(onePerTurn(() => held.receiver.deadLetterMessage(held.message, words)));
 }
 
 /**
@@ -204,15 +200,11 @@ function dueAtFor(
 /**
  * Application properties of the dead letter, as far as there is room. The two properties with names in Service Bus come
  * first.
- *
- * @param because the reason of the death, if it is not the handler's error
  */
 function lastWords(
-  contract: Contract,
-  message: ServiceBusReceivedMessage,
+  { contract, held, values: { deadLetter, carried } }: Settlement,
   { reason }: DeadLetterOperation,
-  { deadLetter, carried }: SettleValues,
-  because: string | null = null,
+  because: string | null,
 ): DeadLetterOptions & Record<string, string> {
   const told = { "dlq-failure-reason": reason, ...deadLetter };
   const thrown = messageIn(deadLetter?.["dlq-exception-stack-trace-summary"] ?? "");
@@ -220,7 +212,7 @@ function lastWords(
     deadLetterReason: told["dlq-failure-reason"],
     deadLetterErrorDescription: because === null ? thrown : `${because}; its attempt ended with: ${thrown}`,
   };
-  return withRoom(message, { ...named, ...told, ...carried }, contract) as ReturnType<typeof lastWords>;
+  return withRoom(held.message, { ...named, ...told, ...carried }, contract) as ReturnType<typeof lastWords>;
 }
 
 /** The error's message without its stack. Since the summary is cut and redacted, so is this. */
