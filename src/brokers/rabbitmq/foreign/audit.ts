@@ -126,11 +126,11 @@ function lookAt(topology: BrokerTopology, version: SemanticsVersion) {
       const exploration = exploreWithin(model, budget.boundsFor(given.name));
       budget.spend(given.name, exploration.keyLength);
       // The findings can happen even if the exploration is incomplete.
-      found.push(...fatesOf({ model, exploration, ...context }), ...partlyRouted(small, surroundings, settings));
+      const explored = { model, exploration, ...context };
+      found.push(...fatesOf(explored), ...partlyRouted(small, surroundings, settings));
       if (!exploration.isComplete)
         found.push({ code: "RD428", subject: given.name, facts: {}, evidence: { mostStates } });
-      else if (surroundings.shapeOf(given.name) === "work")
-        profiles.push(profileOf(model, exploration, settings, surroundings));
+      else if (surroundings.shapeOf(given.name) === "work") profiles.push(profileOf(explored, settings));
     }
     // Every queue that leads to a wait queue finds its faults again. The first way to a fault stands for all.
     for (const each of found) {

@@ -1,7 +1,7 @@
-import type { Cause, Model } from "../../../../explore/model.ts";
-import type { Exploration, Node } from "../../../../explore/explore.ts";
+import type { Cause } from "../../../../explore/model.ts";
+import type { Node } from "../../../../explore/explore.ts";
 import type { EffectiveSettings, MessageState } from "../../prove/semantics.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { Explored } from "./way.ts";
 
 /** The behaviours of a consumer that always does the same: it rejects, returns, or goes away. */
 const behaviours = ["transient", "return", "crash"] as const;
@@ -57,24 +57,15 @@ function fateText(fate: Fate): string {
 }
 
 /** Finds the fate in the long run under each simple behaviour of the consumer. */
-export function profileOf(
-  model: Model<MessageState>,
-  exploration: Exploration<MessageState>,
-  settings: EffectiveSettings,
-  surroundings: Surroundings,
-) {
-  const fate = (behaviour: Behaviour): Fate => fateOf(model, exploration, settings, surroundings, behaviour);
+export function profileOf(explored: Explored, { deliveryLimit }: EffectiveSettings) {
+  const fate = (behaviour: Behaviour): Fate => fateOf(explored, deliveryLimit, behaviour);
   const fates = { transient: fate("transient"), return: fate("return"), crash: fate("crash") };
-  return { queue: model.consumer, fates };
+  return { queue: explored.model.consumer, fates };
 }
 
-function fateOf(
-  model: Model<MessageState>,
-  { nodes, starts }: Exploration<MessageState>,
-  { deliveryLimit }: EffectiveSettings,
-  surroundings: Surroundings,
-  behaviour: Behaviour,
-): Fate {
+function fateOf(explored: Explored, deliveryLimit: number | null, behaviour: Behaviour): Fate {
+  const { model, surroundings } = explored;
+  const { nodes, starts } = explored.exploration;
   const deliveries = deliveryLimit === null || behaviour === "transient" ? null : deliveryLimit + 1;
   const seen = new Set<number>();
   let isWaiting = false;

@@ -36,34 +36,26 @@ export function perform(
   operations: readonly AnyOperation[],
   values: SettleValues,
 ): undefined {
-  for (const operation of operations as readonly Operation[]) performOne(intake, times, delivery, operation, values);
-}
-
-function performOne(
-  intake: Intake,
-  times: DeliveryTimes,
-  delivery: Delivery,
-  operation: Operation,
-  values: SettleValues,
-): void {
   const { delivery: raw } = delivery.raw as { readonly delivery: RheaDelivery };
-  switch (operation.operation) {
-    case "accepted":
-      intake.dispose(raw, "accepted", () => raw.accept());
-      return;
-    case "released":
-      intake.dispose(raw, "other", () => raw.release());
-      return;
-    case "modified":
-      intake.dispose(raw, "other", () => modify(raw, operation, annotationsOf(operation, values, times)));
-      return;
-    case "basic.ack":
-    case "basic.nack":
-    case "basic.reject":
-    case "basic.publish":
-      throw new Error(`${operation.operation} is no outcome of AMQP 1.0`);
-    default:
-      operation satisfies never;
+  for (const operation of operations as readonly Operation[]) {
+    switch (operation.operation) {
+      case "accepted":
+        intake.dispose(raw, "accepted", () => raw.accept());
+        break;
+      case "released":
+        intake.dispose(raw, "other", () => raw.release());
+        break;
+      case "modified":
+        intake.dispose(raw, "other", () => modify(raw, operation, annotationsOf(operation, values, times)));
+        break;
+      case "basic.ack":
+      case "basic.nack":
+      case "basic.reject":
+      case "basic.publish":
+        throw new Error(`${operation.operation} is no outcome of AMQP 1.0`);
+      default:
+        operation satisfies never;
+    }
   }
 }
 
