@@ -1,3 +1,4 @@
+import { numberedSteps } from "../diagnostics/numbered-steps.ts";
 import type { BrokerName, CompiledSystem, Target, TargetInput } from "../brokers/index.ts";
 import { brokerOf, checkTarget } from "../brokers/index.ts";
 import { diagnoseOwners } from "../contract/own-strategy.ts";
@@ -89,7 +90,7 @@ export function prove(compiled: CompiledSystem, target: Target): Checked<readonl
   if (diagnostics.length > 0) return { ok: false, diagnostics };
   const lines = violations.flatMap(({ consumer, property, message, trace }) => [
     `${consumer}: ${property}: ${message}`,
-    ...trace.map((step, index) => `  ${index + 1}. ${step}`),
+    ...numberedSteps(trace).map((step) => `  ${step}`),
   ]);
   throw new InternalError(
     `the compiled result for ${compiled.target} breaks its promises, so Redeliver does not return it:\n${lines.join("\n")}`,
@@ -119,7 +120,7 @@ function brokenByOthers(compiled: CompiledSystem, target: Target, together: read
           path,
           message: `with ${what} the proof of ${first.consumer} fails: ${first.message}`,
           notes: [
-            ...first.trace.map((step, index) => `${index + 1}. ${step}`),
+            ...numberedSteps(first.trace),
             ...(others.length === 0
               ? []
               : [

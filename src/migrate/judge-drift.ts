@@ -1,3 +1,4 @@
+import { numberedSteps } from "../diagnostics/numbered-steps.ts";
 import type { DeployedDifference, Drift } from "../brokers/drift.ts";
 import { brokerOf } from "../brokers/index.ts";
 import { type Deployed, partKey, partsBeside } from "./deployed.ts";
@@ -118,7 +119,7 @@ export function driftDiagnostics(judged: readonly SharedDifference[], words: Dri
     diagnostic(codes[each.effect], {
       path: [`${each.kind.replaceAll(" ", "-")}`, each.name],
       message: `${subjectOf(each, words)}: ${effectWords[each.effect]}`,
-      notes: [...notesOf(each, words), ...each.trace.map((step, at) => `${at + 1}. ${step}`)],
+      notes: [...notesOf(each, words), ...numberedSteps(each.trace)],
       help: (words === againstBroker ? each.repair : undefined) ?? words.help,
     }),
   );

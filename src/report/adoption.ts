@@ -1,3 +1,4 @@
+import { numberedSteps } from "../diagnostics/numbered-steps.ts";
 import { docsPage } from "../diagnostics/docs-site.ts";
 import type { Paint } from "../diagnostics/paint.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
@@ -125,6 +126,6 @@ function effectOf(difference: JudgedDifference | undefined, isMoving: boolean): 
   const whose = consumers.length === 0 ? "" : `${nameSome(consumers)} `;
   const lines = isMoving
     ? [reason === "" ? effectWords[effect] : `${whose}with the old arguments: ${reason}`]
-    : [effectWords[effect], ...(reason === "" ? [] : [why]), ...trace.map((step, at) => `${at + 1}. ${step}`)];
+    : [effectWords[effect], ...(reason === "" ? [] : [why]), ...numberedSteps(trace)];
   return lines.map((line) => `    ${visible(line)}\n`).join("");
 }

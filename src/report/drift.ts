@@ -1,3 +1,4 @@
+import { numberedSteps } from "../diagnostics/numbered-steps.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Paint } from "../diagnostics/paint.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
@@ -50,7 +51,7 @@ export function renderDriftMarkdown({ title, judged, words, others, costs }: Com
     return `| ${each.subject} | ${effectWords[each.effect]} | ${why} |`;
   });
   const paths = all.flatMap(({ subject, trace }) =>
-    trace.length === 0 ? [] : ["", `${subject}:`, "", ...trace.map((step, at) => `${at + 1}. ${cell(step)}`)],
+    trace.length === 0 ? [] : ["", `${subject}:`, "", ...numberedSteps(trace.map(cell))],
   );
   const folded =
     paths.length === 0 ? [] : ["", "<details><summary>paths of messages</summary>", ...paths, "", "</details>"];
