@@ -109,6 +109,30 @@ test("messages that a producer delays with Symfony are no retries", () => {
   );
 });
 
+test("waiting queues that a header of the consumer chooses are one attempt each", () => {
+  const tiers = [5_000, 30_000, 300_000];
+  const chosen = (count: number, to: string): object => ({
+    ...binding("retry", to),
+    arguments: { "x-match": "all", "x-retries": count },
+  });
+  const { consumer, facts } = inferred({
+    exchanges: [exchange("in", "topic"), exchange("retry", "headers"), exchange("requeue", "topic")],
+    queues: [
+      queue("work", { "x-dead-letter-exchange": "retry" }),
+      ...tiers.map((ms) => queue(`wait.${ms}`, { "x-message-ttl": ms, "x-dead-letter-exchange": "requeue" })),
+      queue("work.failed"),
+    ],
+    bindings: [
+      binding("in", "work", "ev.#"),
+      binding("requeue", "work", "ev.#"),
+      ...tiers.map((ms, index) => chosen(index, `wait.${ms}`)),
+      chosen(tiers.length, "work.failed"),
+    ],
+  });
+  expect(consumer).toMatchObject({ retry: { attempts: 4, backoff: { delays: ["5s", "30s", "5m"] } } });
+  expect(facts.some((each) => each.includes("is used once is a guess"))).toBe(true);
+});
+
 test("a waiting queue for times of single messages leaves the schedule to the code", () => {
   const { consumer, comments, facts } = inferredWith({
     exchanges: [exchange("jobs", "direct"), exchange("retry", "direct")],

@@ -22,6 +22,10 @@ export function scheduleOf(looking: Looking, settings: EffectiveSettings, course
   const { queue, deliveryLimit, delayedRetry } = settings;
   const [firstMs = 0] = course.delaysMs;
   const through = course.waits.length === 0 ? "" : ` through ${course.waits.join(", ")}`;
+  const waits = consumersWaits(looking, queue);
+  // A consumer that names the next queue in a header changes the header itself, so a rejected message takes one of them.
+  if (course.end === "endless" && course.waits.length > 0 && waits.length > course.waits.length)
+    return copied(looking, queue, waits);
   if (course.end === "endless")
     return {
       delaysMs: Array.from({ length: attemptsIfEndless - 1 }, () => firstMs),
@@ -42,7 +46,6 @@ export function scheduleOf(looking: Looking, settings: EffectiveSettings, course
       unsaid: [],
     };
   const own = ownSystemOf(looking.topology, settings);
-  const waits = consumersWaits(looking, queue);
   // Otherwise it is the broker's default.
   const isLimitSet = "delivery-limit" in looking.valuesOf(queue);
   if (waits.length > 0 || own?.strategy === "waits") return copied(looking, queue, waits);
