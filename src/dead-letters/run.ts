@@ -31,7 +31,7 @@ export interface RedriveEnd extends RedriveResult {
   readonly id: string;
   /** The dead queue that the letters left. */
   readonly queue: string;
-  /** `done` if every letter of the plan was sent. */
+  /** `done` if every letter of the plan was sent, and no more of them died again than may. */
   readonly state: RedriveState;
   /** The letters of the plan. */
   readonly letters: number;

@@ -76,7 +76,7 @@ export interface RedriveInput
 export interface RedriveResult extends RedriveCounts {
   /** Letters of the plan that are not there any more, and were sent before its process ended. */
   readonly unrecorded: number;
-  /** Why it ended before the last letter. Null if it did not. */
+  /** Why it stopped, before or after the last letter. Null if it did not. */
   readonly stopped: string | null;
 }
 

@@ -70,6 +70,11 @@ type Redriven = Pick<JournalledRedrive, "id" | "letters" | "state"> & { readonly
 
 export function renderRedrive(result: RedriveResult & Redriven): string {
   const { id, state, letters, sent, diedAgain, mayBeDoubled, unrecorded, stopped, parked } = result;
+  // Without a letter to send, it may have ended while it parked.
+  const isLast = letters > 0 && sent + unrecorded >= letters;
+  const back = diedAgain === 0 ? "" : ", and those that died again are back in the dead queue";
+  const rest = isLast ? `no letter is left to send${back}` : "all other letters are still in the dead queue";
+  const because = stopped === null ? "" : `: ${visible(stopped)}`;
   return [
     `${sent} of ${count(letters, "letter")} were sent again by the redrive ${id}; ${diedAgain} have died again so far`,
     ...(parked === 0 ? [] : [`${parked} were sent too often before, and are parked now`]),
@@ -77,13 +82,11 @@ export function renderRedrive(result: RedriveResult & Redriven): string {
     ...(mayBeDoubled === 0
       ? []
       : [`up to ${mayBeDoubled} may have been sent twice, because a connection or a process was lost`]),
-    ...(state === "done" ? [] : [`${state}${stopped === null ? "" : `: ${visible(stopped)}`}; ${rest}`]),
-    ...(state === "paused" || state === "stopped" ? [`redeliver dead resume ${id} goes on`] : []),
+    ...(state === "done" ? [] : [`${state}${isLast ? " after the last letter" : ""}${because}; ${rest}`]),
+    ...(!isLast && (state === "paused" || state === "stopped") ? [`redeliver dead resume ${id} goes on`] : []),
     "",
   ].join("\n");
 }
-
-const rest = "all other letters are still in the dead queue";
 
 /** One line for each redrive, the newest first. */
 export function renderRedrives(redrives: readonly JournalledRedrive[]): string {

@@ -213,6 +213,21 @@ test("a letter that its consumer calls dead is awaited in the dead queue", async
   expect(end.stopped).toMatch(/^1 of 1 letters have died again/);
 });
 
+test("after a letter of the last step died again there is nothing to go on with", async () => {
+  const dead = inMemory(letters(1));
+  const journal = await journalIn();
+  const move: DeadLetters["move"] = async (queue, pass) => {
+    const passed = await dead.letters.move(queue, pass);
+    dead.queues.get(deadQueue)?.push(...(dead.queues.get(workQueue)?.splice(0) ?? []));
+    return passed;
+  };
+  const desk = { dead: { ...dead, letters: { ...dead.letters, move } }, journal };
+  const { id, ...end } = await redriveLetters(desk, { waitMs: 1, confirm: 1 });
+  expect(end).toMatchObject({ state: "stopped", letters: 1, sent: 1, diedAgain: 1 });
+  expect(await resumeRedrive(desk, id)).toMatchObject({ state: "done", sent: 1, diedAgain: 1, stopped: null });
+  expect([idsIn(dead, deadQueue), idsIn(dead, workQueue)]).toEqual([["m1"], []]);
+});
+
 test("changes of one journal at the same time follow each other", async () => {
   const dead = inMemory(letters(1));
   const journal = await journalIn();

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+
+import { renderRedrive } from "../../src/report/dead-redrive.ts";
+
+const end = {
+  id: "c4772345",
+  state: "stopped",
+  letters: 10,
+  sent: 10,
+  diedAgain: 7,
+  mayBeDoubled: 0,
+  unrecorded: 0,
+  stopped: "7 of 10 letters have died again",
+  parked: 0,
+} as const;
+const first = "10 of 10 letters were sent again by the redrive c4772345; 7 have died again so far\n";
+
+test("a redrive that stops after its last letter leaves none, and nothing goes on", () => {
+  expect(renderRedrive(end)).toBe(
+    `${first}stopped after the last letter: 7 of 10 letters have died again; no letter is left to send, and those that died again are back in the dead queue\n`,
+  );
+  const paused = renderRedrive({ ...end, state: "paused", diedAgain: 0, stopped: null });
+  expect(paused).toContain("\npaused after the last letter; no letter is left to send\n");
+  expect(paused).not.toContain("resume");
+  const killed = renderRedrive({ ...end, sent: 8, unrecorded: 2 });
+  expect(killed).toContain("no letter is left to send");
+});
+
+test("a redrive that stops before its last letter goes on with the others", () => {
+  const rest = "all other letters are still in the dead queue\nredeliver dead resume c4772345 goes on\n";
+  expect(renderRedrive({ ...end, sent: 9 })).toContain(`\nstopped: 7 of 10 letters have died again; ${rest}`);
+  // It parks before it sends, so it may have parked a part.
+  const parking = renderRedrive({ ...end, state: "paused", letters: 0, sent: 0, parked: 2, stopped: null });
+  expect(parking).toContain(`\npaused; ${rest}`);
+});
