@@ -7,6 +7,7 @@ export { type ImportEnd, type ImportOrder, importFile } from "./import-file.ts";
 export type { Desk, Progress } from "./locks.ts";
 export { type LookedFor, groupLetters, lookFor } from "./look.ts";
 export { openJournal } from "./open-journal.ts";
+export type { Pace } from "./pace.ts";
 export { type PlannedRedrive, type RedriveOrder, type RedriveWish, planLetters, redriveLetters } from "./redrive.ts";
 export type { RedriveEnd } from "./run.ts";
 export { type Taking, type TakingOrder, discardLetters, parkLetters } from "./take.ts";

@@ -6,6 +6,7 @@ import type { Journal } from "../operate/journal.ts";
 import type { Lock } from "../operate/journal-schema.ts";
 import { heldProblem } from "../operate/journal-problems.ts";
 import type { DeadQueue } from "./dead-queue.ts";
+import type { Pace } from "./pace.ts";
 
 /** A dead queue, the journal, and the person who moves letters. */
 export interface Desk {
@@ -28,9 +29,9 @@ export interface Desk {
  *
  * @param what the things that are counted
  * @param total the count at the end; null if unknown
- * @returns a function that is called with the count so far
+ * @returns a function that is called with the count so far, and with the pace of work that has waits in it
  */
-export type Progress = (what: string, total: number | null) => (count: number, more?: string) => void;
+export type Progress = (what: string, total: number | null) => (count: number, more?: string, pace?: Pace) => void;
 
 export const silent: Progress = () => () => undefined;
 

@@ -7,6 +7,7 @@ import type { RedrivePlan } from "../operate/plan.ts";
 import { type RedriveInput, type RedriveResult, type RedriveRules, redrive } from "../operate/redrive.ts";
 import { type TakenOut, nothingTaken } from "../operate/take-out.ts";
 import { type Desk, silent } from "./locks.ts";
+import { createPace } from "./pace.ts";
 import { type Park, parkBeyond } from "./take.ts";
 
 const beatMs = 500;
@@ -48,6 +49,7 @@ export async function run(desk: Desk, begun: Begun): Promise<RedriveEnd> {
   const { id, queue, letters } = facts;
   began?.(id, letters - before.sent);
   const report = progress("letters sent", letters - before.sent);
+  const pace = createPace(letters - before.sent, facts.waitMs);
   const heart = startHeart(journal, id, before);
   const finish = async (state: RedriveState, reason: string | null, counts: RedriveCounts): Promise<void> => {
     await heart.stop();
@@ -72,17 +74,19 @@ export async function run(desk: Desk, begun: Begun): Promise<RedriveEnd> {
       pause: async (delayMs) => pauseUnlessWished(heart, delayMs),
       // Without words the redrive waits as long as it does without a consumer that tells.
       told: async () => journal.told(id).catch(() => ({ told: 0, dead: 0 })),
-      intend: async (until, { sent: done }) =>
-        journal.change(id, { intended: until, sent: done }, who, `sends letters ${done + 1} to ${until}`).then(
+      intend: async (until, { sent: done }) => {
+        pace.begin();
+        return journal.change(id, { intended: until, sent: done }, who, `sends letters ${done + 1} to ${until}`).then(
           () => null,
           (cause: unknown) => {
             if (cause instanceof RefusedError) return cause.diagnostics[0]?.message ?? "";
             throw cause;
           },
-        ),
+        );
+      },
       report: (counts) => {
         heart.counts(counts);
-        report(counts.sent - before.sent, `, ${counts.diedAgain} died again`);
+        report(counts.sent - before.sent, `, ${counts.diedAgain} died again`, pace.sent());
       },
     });
     result = { ...sent, parked: done, stopped: stopped ?? sent.stopped };

@@ -6,6 +6,8 @@ import { expect, onTestFinished, test } from "vitest";
 
 import {
   type Journal,
+  type Pace,
+  type Progress,
   discardLetters,
   endRedrive,
   exportLetters,
@@ -226,6 +228,18 @@ test("after a letter of the last step died again there is nothing to go on with"
   expect(end).toMatchObject({ state: "stopped", letters: 1, sent: 1, diedAgain: 1 });
   expect(await resumeRedrive(desk, id)).toMatchObject({ state: "done", sent: 1, diedAgain: 1, stopped: null });
   expect([idsIn(dead, deadQueue), idsIn(dead, workQueue)]).toEqual([["m1"], []]);
+});
+
+test("the progress of a redrive has the waits between its steps apart from the time for sending", async () => {
+  const paces: (Pace | undefined)[] = [];
+  const progress: Progress = () => (_, __, pace) => void paces.push(pace);
+  const desk = { dead: inMemory(letters(12)), journal: await journalIn(), progress };
+  const startedAtMs = performance.now();
+  await redriveLetters(desk, { waitMs: 200, confirm: 12 });
+  const elapsedMs = performance.now() - startedAtMs;
+  expect(paces[0]).toEqual({ workedMs: expect.any(Number), waitsMs: 600 });
+  expect(paces.at(-1)?.waitsMs).toBeGreaterThanOrEqual(200);
+  expect(paces.at(-1)?.workedMs).toBeLessThanOrEqual(elapsedMs - 600);
 });
 
 test("changes of one journal at the same time follow each other", async () => {
