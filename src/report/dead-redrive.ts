@@ -40,7 +40,10 @@ export function renderPlan(
       : [
           `  A letter that fails every attempt dies after up to ${formatDurationMs(horizonMs)}: the wait sees fewer deaths.`,
         ]),
-    ...idle.map((each) => `  ${visible(each.queue)} has no consumer, so the check after each step says nothing.`),
+    ...idle.map(
+      (each) =>
+        `  No consumer takes from ${visible(each.queue)} itself: deaths may come later than the check after each step.`,
+    ),
     ...renderForecast(forecast),
     ...(park === null ? [] : [`  ${park.letters} were sent too often, and are parked in ${visible(park.queue)}`]),
     confirm === 0 && behind === 0

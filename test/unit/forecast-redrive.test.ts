@@ -67,3 +67,17 @@ test("the plan shows the forecast in a few lines", () => {
   expect(renderPlan({ ...plan, letters: 0, steps: [] }, speed, null, "none")).toContain("there is no letter to send");
   expect(unknown).toContain("What happens if they all fail again is unknown: no declaration names the queue.");
 });
+
+test("the plan names each target that no consumer takes from itself", () => {
+  const targets = [
+    { queue: "wait", letters: 6, consumers: 0 },
+    { queue: "work", letters: 4, consumers: 1 },
+    { queue: "elsewhere", letters: 1, consumers: "unknown" },
+  ] as const;
+  const plan = { queue: "dead", frozen: 11, letters: 11, behind: 0, targets, stay: {}, steps: [11], leastMs: null };
+  const text = renderPlan(plan, { perSecond: null, waitMs: 30_000 }, null, "none");
+  expect(text).toContain("\n  to wait: 6, for 0 consumers\n");
+  expect(text.match(/^ +No consumer .*/gm)).toEqual([
+    "  No consumer takes from wait itself: deaths may come later than the check after each step.",
+  ]);
+});
