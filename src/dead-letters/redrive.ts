@@ -47,7 +47,7 @@ export async function planLetters(dead: DeadQueue, wish: RedriveWish): Promise<P
   const horizonMs = contract?.attempts.reduce((sum, each) => sum + (each.delayLatestMs ?? each.delayMs), 0) ?? null;
   const forecast =
     subject === undefined
-      ? "no declaration names the queue, and deaths are looked for in this queue alone"
+      ? "no declaration was given (FILE, --target and --consumer in place of --queue), and deaths are looked for in this queue alone"
       : forecastRedrive(subject, plan, speedOf(wish));
   return { ...plan, park: parkOf(dead, plan), horizonMs, forecast };
 }

@@ -81,6 +81,9 @@ test("letters without a word of their queue go to the named work queue, and othe
   expect(await planLetters(named, {})).toMatchObject({
     targets: [{ queue: workQueue, letters: 1 }],
     stay: { "from another queue": 1 },
+    forecast: expect.stringMatching(
+      /^no declaration was given \(FILE, .* in place of --queue\), and deaths are looked for/,
+    ),
   });
   const desk = { dead: { ...named, workQueue: "other" }, journal: await journalIn() };
   expect(await redriveLetters(desk, { confirm: 2, waitMs: 0 })).toMatchObject({ state: "done", sent: 2 });

@@ -63,9 +63,9 @@ test("the plan shows the forecast in a few lines", () => {
   const text = renderPlan(plan, speed, null, forecast);
   expect(text).toContain("3 attempts each, 11 dead again after 1m 12s");
   expect(text.split("\n").length).toBeLessThan(12);
-  const unknown = renderPlan(plan, speed, null, "no declaration names the queue");
+  const unknown = renderPlan(plan, speed, null, "no declaration was given");
   expect(renderPlan({ ...plan, letters: 0, steps: [] }, speed, null, "none")).toContain("there is no letter to send");
-  expect(unknown).toContain("What happens if they all fail again is unknown: no declaration names the queue.");
+  expect(unknown).toContain("What happens if they all fail again is unknown: no declaration was given.");
 });
 
 test("the plan names each target that no consumer takes from itself", () => {
