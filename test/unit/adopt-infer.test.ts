@@ -133,6 +133,23 @@ test("waiting queues that a header of the consumer chooses are one attempt each"
   expect(facts.some((each) => each.includes("is used once is a guess"))).toBe(true);
 });
 
+test("a policy for all queues makes the dead queue no consumer", () => {
+  const everywhere = { vhost: "/", name: "dlx", pattern: ".*", "apply-to": "queues", priority: 0 };
+  const { draft, unsaid } = adoptText(
+    JSON.stringify({
+      rabbitmq_version: "4.3.6",
+      vhosts,
+      exchanges: [exchange("orders", "topic"), exchange("dlx", "topic")],
+      queues: [queue("billing", quorum), queue("letters", quorum)],
+      bindings: [binding("orders", "billing", "#"), binding("dlx", "letters", "#")],
+      policies: [{ ...everywhere, definition: { "dead-letter-exchange": "dlx" } }],
+    }),
+  );
+  expect(draft.system.consumers).toMatchObject({ billing: { deadLetter: { queue: "letters" } } });
+  expect(Object.keys(draft.system.consumers)).toEqual(["billing"]);
+  expect(unsaid.filter(({ fact }) => fact.includes("has a consumer"))).toEqual([]);
+});
+
 test("a waiting queue for times of single messages leaves the schedule to the code", () => {
   const { consumer, comments, facts } = inferredWith({
     exchanges: [exchange("jobs", "direct"), exchange("retry", "direct")],

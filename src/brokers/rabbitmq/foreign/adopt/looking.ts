@@ -1,6 +1,7 @@
 import {
   type BrokerBinding,
   type BrokerTopology,
+  type EffectiveSettings,
   type SemanticsVersion,
   definitionInForce,
   indexPolicies,
@@ -17,12 +18,18 @@ export function lookAt(topology: BrokerTopology, version: SemanticsVersion) {
   const semantics = semanticsOf(topology, version);
   const policies = indexPolicies(topology.policies);
   const queues = new Map(topology.queues.map((queue) => [queue.name, queue]));
+  const settings = topology.queues.flatMap(({ name }) => semantics.settings(name) ?? []);
+  const surroundings = surroundingsOf(topology, semantics);
+  const ends = endsAmong(topology, settings, surroundings.aimsOf);
   return {
     topology,
     version,
     semantics,
-    surroundings: surroundingsOf(topology, semantics),
-    settings: topology.queues.flatMap(({ name }) => semantics.settings(name) ?? []),
+    surroundings: {
+      ...surroundings,
+      shapeOf: (queue: string) => (ends.has(queue) ? ("dead" as const) : surroundings.shapeOf(queue)),
+    },
+    settings,
     /** The arguments of a queue and the policies in force on it, by their keys without `x-`. */
     valuesOf: (name: string) => {
       const queue = queues.get(name);
@@ -31,6 +38,26 @@ export function lookAt(topology: BrokerTopology, version: SemanticsVersion) {
       return { ...definitionInForce(queue, policies, versionRules[version]), ...Object.fromEntries(given) };
     },
   };
+}
+
+/**
+ * The dead queues of a policy that gives every queue a dead-letter exchange. It matches its own dead queue as well, whose
+ * dead letters come back to it, or are dropped as a cycle.
+ */
+function endsAmong(
+  topology: BrokerTopology,
+  settings: readonly EffectiveSettings[],
+  aimsOf: (queue: EffectiveSettings) => readonly string[],
+): ReadonlySet<string> {
+  const isEnd = (each: EffectiveSettings): boolean => {
+    const ways = waysInto(topology, each.queue);
+    return (
+      aimsOf(each).every((aim) => aim === each.queue) &&
+      ways.length > 0 &&
+      ways.every(({ source }) => source === each.deadLetterExchange)
+    );
+  };
+  return new Set(settings.filter((each) => each.messageTtlMs === null && isEnd(each)).map(({ queue }) => queue));
 }
 
 /** The waiting queues that lead to this work queue, but for those that a framework shares. */
