@@ -81,6 +81,79 @@ test("the circle of two queues in the examples keeps one of them as the dead que
   expect(adopted.judged?.filter(({ effect }) => effect === "loss").map(({ name }) => name)).toContain("billing-retry");
 });
 
+const toOrders = {
+  Policy: {
+    Statement: [
+      {
+        Effect: "Allow",
+        Principal: { Service: "events.amazonaws.com" },
+        Action: "sqs:SendMessage",
+        Resource: arnOf("orders"),
+        Condition: { ArnEquals: { "aws:SourceArn": "arn:aws:events:eu-west-1:123456789012:rule/r1" } },
+      },
+    ],
+  },
+};
+const subscription = { Attributes: { SubscriptionArn: `${topicArnOf("events")}:1`, TopicArn: topicArnOf("events") } };
+Object.assign(subscription.Attributes, { Protocol: "sqs", Endpoint: arnOf("orders"), RawMessageDelivery: "true" });
+const calls = (name: string) => ({
+  EventSourceMappings: [
+    { UUID: "6f1c", EventSourceArn: arnOf(name), FunctionArn: "arn:aws:lambda:eu-west-1:123456789012:function:f" },
+  ],
+});
+
+test.for([
+  ["a redrive policy", redriveTo("orders-dlq"), []],
+  ["a sender", toOrders, []],
+  ["a function", {}, [calls("orders")]],
+  ["a subscription", {}, [subscription]],
+] as const)(
+  "a dead-letter queue with %s stays a work queue, and its source gets a dead queue",
+  ([, attributes, more]) => {
+    const listing = [queue("intake", redriveTo("orders")), queue("orders", attributes), queue("orders-dlq"), ...more];
+    for (const queues of [[], ["intake", "orders"], ["intake"]]) {
+      const adopted = adopting(
+        { kind: "adopt", text: JSON.stringify(listing), queues },
+        "sqs@eu-west-1",
+        "shop",
+        "sqs",
+      );
+      if (!adopted.ok) throw new Error(JSON.stringify(adopted.diagnostics));
+      const { proved, judged, imports } = adopted.value;
+      const ends = proved.compiled.contracts.map(({ workQueue, deadQueue }) => [workQueue, deadQueue]);
+      const dead = queues.length === 1 ? "intake-dead" : "intake-dlq";
+      expect(Object.fromEntries(ends)).toEqual({
+        intake: dead,
+        ...(queues.length === 1 ? {} : { orders: "orders-dlq" }),
+      });
+      expect(imports.present.some(({ id }) => id.endsWith("/orders"))).toBe(queues.length !== 1);
+      expect(factsOf(adopted.value)).toContainEqual(
+        expect.stringMatching(/^intake: its dead letters go to orders, whose/),
+      );
+      const changed = judged?.filter(({ settings }) => settings.some(({ key }) => key === "RedrivePolicy"));
+      expect(changed?.filter(({ kind }) => kind === "queue").map(({ name }) => name)).toContain("intake");
+      expect(changed?.map(({ effect }) => effect)).not.toContain("harmless");
+    }
+  },
+);
+
+test("a work queue adopted without the queue that dead-letters to it names that one", () => {
+  const listing = [queue("intake", redriveTo("orders")), queue("orders", redriveTo("orders-dlq")), queue("orders-dlq")];
+  const example = { kind: "adopt", text: JSON.stringify(listing), queues: ["orders"] } as const;
+  const adopted = adopting(example, "sqs@eu-west-1", "shop", "sqs");
+  if (!adopted.ok) throw new Error("it is adopted");
+  expect(factsOf(adopted.value)).toContainEqual(expect.stringMatching(/^orders: intake dead-letters to it/));
+});
+
+test.for([
+  ["a redrive policy", redriveTo("dlq2"), []],
+  ["a function", {}, [calls("dlq")]],
+] as const)("a queue with the name of a dead-letter queue and %s stays one", ([, attributes, more]) => {
+  const listing = [queue("orders", redriveTo("dlq")), queue("dlq", attributes), queue("dlq2"), ...more];
+  const { contracts } = adopt(listing).proved.compiled;
+  expect(contracts).toMatchObject([{ workQueue: "orders", deadQueue: "dlq" }]);
+});
+
 test("a delay of new messages that goes away changes the behaviour", () => {
   const { judged } = adopt([
     queue("reminders", { DelaySeconds: 300, ...redriveTo("reminders-dead", 5) }),

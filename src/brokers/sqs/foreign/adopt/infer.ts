@@ -9,6 +9,8 @@ import { namedDeadQueue, purposeOf } from "../../../../foreign/purpose.ts";
 import { parkedName } from "../../../../plan/names.ts";
 import { type SqsTarget, sqsDefaults, sqsLimits } from "../../compile/capabilities.ts";
 import { retentionOf } from "../../compile/retention.ts";
+import { servicesLetIn } from "../audit/policy-access.ts";
+import { wayOf } from "../audit/redrive.ts";
 import { surroundingsOf, type Surroundings } from "../audit/surroundings.ts";
 import { type AuditedQueue, type Deployment, known, nameIn } from "../deployment.ts";
 import { lambdaOptions } from "./lambda-options.ts";
@@ -19,8 +21,8 @@ import { cautionsOf, unsaidOf } from "./unsaid.ts";
 const attemptsIfEndless = 5;
 
 /**
- * Infers the consumers of one account and region. A work queue has a redrive policy, a subscription or a function, or
- * is no dead-letter queue and has no name of one.
+ * Infers the consumers of one account and region. A work queue has a redrive policy, a subscription, a function or a
+ * sender, or is no dead-letter queue and has no name of one.
  *
  * @param only the work queues to adopt; empty for all
  */
@@ -32,12 +34,12 @@ export function inferSystem(deployment: Deployment, _target: SqsTarget, only: re
   const isNamed = ({ name }: AuditedQueue): boolean =>
     only.includes(name) || (only.includes(baseOf(name)) && !names.has(baseOf(name)));
   const missing = only.filter((name) => !names.has(name) && !names.has(`${name}${sqsLimits.fifoSuffix}`));
-  const work = region.queues.filter((each) =>
-    only.length > 0 ? isNamed(each) : isWorkQueue(each, surroundings, names),
-  );
+  const isWork = (each: AuditedQueue): boolean => isWorkQueue(each, surroundings, names);
+  const work = region.queues.filter(only.length > 0 ? isNamed : isWork);
   if (missing.length > 0 || work.length === 0)
     return nothingToAdopt(missing, region.queues.length, "dead-letter queues, and queues with a name of one,");
-  const inferred = work.map((each) => consumerOf(each, deployment, surroundings, [...names]));
+  const ends = region.queues.filter((each) => !isWork(each)).map(({ name }) => name);
+  const inferred = work.map((each) => consumerOf(each, deployment, surroundings, ends));
   const consumers = inferred.map(({ consumer }) => consumer);
   const keys = new Set(work.map(({ keyId }) => known(keyId)));
   const [kmsKey = null] = keys;
@@ -52,6 +54,15 @@ export function inferSystem(deployment: Deployment, _target: SqsTarget, only: re
     unusedSources: [],
     unsaid: [
       ...inferred.flatMap(({ unsaid }) => unsaid),
+      ...work.flatMap((each) =>
+        surroundings
+          .sourcesOf(each)
+          .filter((source) => !work.includes(source))
+          .map(({ name }) => ({
+            place: each.name,
+            fact: `${name} dead-letters to it, and a compiled work queue lets no queue do that`,
+          })),
+      ),
       ...(only.length > 0
         ? []
         : [
@@ -91,18 +102,27 @@ function baseOf(name: string): string {
 function isWorkQueue(queue: AuditedQueue, surroundings: Surroundings, names: ReadonlySet<string>): boolean {
   // In a circle of two queues a work queue is a dead-letter queue, too. Producers show which one it is.
   if (surroundings.subscriptionsOf(queue).length > 0) return true;
-  if (surroundings.isDeadLetterQueue(queue)) return false;
-  if (queue.redrive !== null || surroundings.mappingsOf(queue).length > 0) return true;
+  const isCircle = wayOf(queue, surroundings).some((each) => known(each.redrive)?.targetArn === queue.arn);
+  const isCalled = surroundings.mappingsOf(queue).length > 0;
+  const isRedriven = queue.redrive !== null;
   const base = baseOf(queue.name);
+  if (surroundings.isDeadLetterQueue(queue)) {
+    const passesOn = isRedriven && !isCircle;
+    // A function may handle dead letters, and a rule may send its own there. The name tells them from work.
+    if (purposeOf(base) === "failures") return passesOn && isCalled;
+    return passesOn || isCalled || servicesLetIn(queue).length > 0;
+  }
+  if (isRedriven || isCalled) return true;
   const isParked = [...names].some((name) => parkedName(baseOf(name), "-") === base);
   return !isParked && purposeOf(base) === null;
 }
 
+/** @param ends the names of the queues that are no work queues */
 function consumerOf(
   queue: AuditedQueue,
   deployment: Deployment,
   surroundings: Surroundings,
-  names: readonly string[],
+  ends: readonly string[],
 ): { readonly consumer: FoundConsumer; readonly unsaid: readonly Unsaid[] } {
   const { name, fifo } = queue;
   const redrive = known(queue.redrive);
@@ -111,10 +131,13 @@ function consumerOf(
   const visibilitySeconds = queue.visibilityTimeoutSeconds ?? sqsDefaults.visibilityTimeoutSeconds;
   const timing = timingOf(visibilitySeconds, attempts, lambda.options !== undefined);
   const sources = sourcesInto(queue, deployment);
-  const dead = redrive === null ? namedDeadQueue(name, names) : nameIn(redrive.targetArn);
+  const next = redrive === null ? undefined : surroundings.queues.get(redrive.targetArn);
+  const nextWork = next === undefined || ends.includes(next.name) ? undefined : next.name;
+  const said = redrive === null ? namedDeadQueue(name, ends) : nameIn(redrive.targetArn);
+  const dead = nextWork === undefined ? said : undefined;
   const kept = retainOf(queue, visibilitySeconds * attempts);
   const parked = `${parkedName(baseOf(name), "-")}${fifo ? sqsLimits.fifoSuffix : ""}`;
-  const said = formatDurationMs(visibilitySeconds * 1_000);
+  const hiddenText = formatDurationMs(visibilitySeconds * 1_000);
   return {
     consumer: {
       queue: baseOf(name),
@@ -126,25 +149,25 @@ function consumerOf(
         from:
           redrive === null
             ? `${name} has no redrive policy; the number of attempts is a guess`
-            : `maxReceiveCount of ${name} is ${attempts}; its VisibilityTimeout of ${said} brings a message back that nobody deletes`,
+            : `maxReceiveCount of ${name} is ${attempts}; its VisibilityTimeout of ${hiddenText} brings a message back that nobody deletes`,
       },
       handlerTimeoutMs:
         timing.handlerSeconds === null
           ? undefined
           : {
               value: timing.handlerSeconds * 1_000,
-              from: `VisibilityTimeout of ${name} is ${said}; its division between the handler and the delay is a guess`,
+              from: `VisibilityTimeout of ${name} is ${hiddenText}; its division between the handler and the delay is a guess`,
             },
       retainMs: kept.retainMs,
       dead: dead === undefined ? undefined : { value: baseOf(dead), from: `messages of ${name} end in ${dead}` },
-      parked: names.includes(parked) ? { value: parked, from: `${parked} is there` } : undefined,
+      parked: ends.includes(parked) ? { value: parked, from: `${parked} is there` } : undefined,
       order: fifo ? { value: "per-key", from: `${name} is a FIFO queue` } : undefined,
       ...(lambda.options === undefined ? {} : { options: { lambda: lambda.options } }),
     },
     unsaid: [
       ...sources.unsaid,
       ...[...lambda.unsaid, ...kept.unsaid].map((fact) => ({ place: name, fact })),
-      ...unsaidOf(queue, surroundings, attemptsIfEndless),
+      ...unsaidOf(queue, next, nextWork !== undefined, attemptsIfEndless),
     ],
   };
 }

@@ -1,19 +1,24 @@
 import type { Unsaid } from "../../../../adopt/found.ts";
 import { type Diagnostic, diagnosed } from "../../../../diagnostics/diagnostic.ts";
 import { otherSenders, servicesLetIn } from "../audit/policy-access.ts";
-import type { Surroundings } from "../audit/surroundings.ts";
 import { isBucketArn } from "../../compile/services.ts";
-import { type AuditedQueue, known, nameIn } from "../deployment.ts";
+import { type AuditedQueue, nameIn } from "../deployment.ts";
 
 /**
  * The facts about one work queue that no property of a declaration has a place for.
  *
+ * @param next the queue that its redrive policy names
+ * @param isNextWork true if that is a work queue
  * @param guessed the number of attempts of a queue without a redrive policy
  */
-export function unsaidOf(queue: AuditedQueue, surroundings: Surroundings, guessed: number): readonly Unsaid[] {
+export function unsaidOf(
+  queue: AuditedQueue,
+  next: AuditedQueue | undefined,
+  isNextWork: boolean,
+  guessed: number,
+): readonly Unsaid[] {
   const { name, redrive, delaySeconds } = queue;
-  const target = known(redrive);
-  const dead = target === null ? undefined : surroundings.queues.get(target.targetArn);
+  const dead = isNextWork ? undefined : next;
   const [senders, deadSenders] = [
     otherSenders(queue),
     dead === undefined ? [] : [...servicesLetIn(dead), ...otherSenders(dead)],
@@ -27,6 +32,9 @@ export function unsaidOf(queue: AuditedQueue, surroundings: Surroundings, guesse
     (delaySeconds ?? 0) > 0 && `DelaySeconds is ${delaySeconds}: a compiled work queue delays no new message`,
     deduplicatesByContent(queue) &&
       "ContentBasedDeduplication is on: producers of a compiled queue have to send a MessageDeduplicationId",
+    next !== undefined &&
+      isNextWork &&
+      `its dead letters go to ${next.name}, whose consumer works on them today; a declaration has no such way, so new ones stay in a dead queue`,
     dead !== undefined &&
       dead.redrive !== null &&
       dead.redrive !== "untold" &&
