@@ -178,6 +178,27 @@ test("an exchange of another owner that a restart deletes can lose messages", as
   expect(answer.diagnostics.find(({ message }) => message.includes("events.orders differs"))?.help).toMatch(/durable/);
 });
 
+test.for([
+  ["a source", "events.orders", "", [], "loss"],
+  ["a source of another owner", "events.orders", ", owner: other", [], "loss"],
+  ["a source of another owner that others lead into", "events.orders", ", owner: other", ["amq.topic"], null],
+  ["an exchange that consumers publish to", "shop.wait.10000ms", "", [], "loss"],
+  ["an exchange that only dead-lettering uses", "shop.again", "", [], "harmless"],
+] as const)("the broker refuses publishes to %s if it is internal", async ([, name, owner, feeds, effect]) => {
+  const text = readFileSync(join(root, "examples/events-jitter.yaml"), "utf8").replace(", owner: other", owner);
+  const file = written("internal.yaml", text);
+  const on = [...target, "--strategy", "waits"];
+  const content = JSON.parse((await runCommand(["compile", file, ...on, "--format", "definitions"])).out) as Export;
+  if (owner !== "") content.exchanges.push({ name, type: "topic" });
+  for (const source of feeds)
+    content.bindings.push({ source, destination: name, destination_type: "exchange", routing_key: "#", arguments: {} });
+  for (const each of content.exchanges) Object.assign(each, { vhost: "/", internal: each.name === name });
+  for (const each of content.bindings) Object.assign(each, { vhost: "/" });
+  const all = written("internal.json", JSON.stringify(content));
+  const answer = JSON.parse((await runCommand(["diff", file, ...on, "--definitions", all, "--json"])).out) as Answer;
+  expect(effectsOf(answer)).toEqual(effect === null ? [] : [[effect, "exchange", name]]);
+});
+
 test("Markdown says what could not be read", async () => {
   const file = exported(({ policies }) => policies.push({ ...policies[0], name: "odd", pattern: "(?<!x)shop" }));
   const { out } = await runCommand(["diff", events, ...target, "--definitions", file, "--format", "markdown"]);

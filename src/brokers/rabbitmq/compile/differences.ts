@@ -28,16 +28,21 @@ export interface FoundExchange extends FoundQueue {
   readonly kind: string;
   /** True if it is not durable: a restart of the broker deletes it, with all bindings of its queues. */
   readonly goesAtRestart?: boolean;
+  /** True if the broker refuses publishes to it. */
+  readonly isInternal?: boolean;
 }
 
 export type FoundBinding = Omit<BindingResource, "arguments"> & { readonly arguments: Values };
 
 /** The fix for an exchange of another owner. A restart deletes a transient one, and its owner makes no bindings of ours. */
 export const foreignHelp =
-  "it belongs to somebody else: declare the kind that it has, and ask its owner for a durable exchange";
+  "it belongs to somebody else: declare the kind that it has, and ask its owner for a durable exchange that is not internal";
 
 /** The setting of a resource that an event deletes. */
 export const deletedBy = "deleted by";
+
+/** The setting of an exchange that the broker refuses publishes to. */
+export const internal = "internal";
 
 /** One difference between a compiled topology and the resources on a broker. */
 export type Difference = DifferentResource | DifferentBinding;
@@ -82,17 +87,24 @@ export function differencesIn(topology: Topology, found: FoundResources, isWhole
     ({ name, kind, pluginType, arguments: wanted, owner }): readonly Difference[] => {
       const there = found.exchanges.get(name);
       if (there === undefined) return [{ change: "missing", kind: "exchange", name, settings: [] }];
+      // The owner's publishers may use another exchange that leads into it.
+      const isFed = owner === "other" && found.bindings.some((each) => isInto(each, name));
+      const deployed = { type: there.kind, ...(there.isInternal === true && !isFed ? { [internal]: true } : {}) };
       if (owner === "other") {
         const goes = there.goesAtRestart === true ? { [deletedBy]: "a restart" } : {};
-        return different("foreign", name, { type: pluginType ?? kind }, { type: there.kind, ...goes });
+        return different("foreign", name, { type: pluginType ?? kind }, { ...deployed, ...goes });
       }
       return [
-        ...different("exchange", name, { type: kind, ...wanted }, { type: there.kind, ...there.arguments }),
+        ...different("exchange", name, { type: kind, ...wanted }, { ...deployed, ...there.arguments }),
         ...inForce("exchange", name, ofExchange(there.policy)),
       ];
     },
   );
   return [...queues, ...exchanges, ...bindingDifferences(topology, found, isWhole)];
+}
+
+function isInto({ destination, destinationKind }: FoundBinding, exchange: string): boolean {
+  return destinationKind === "exchange" && destination === exchange;
 }
 
 const exchangeKeys: ReadonlySet<string> = new Set([

@@ -6,7 +6,8 @@ import { type RabbitmqTarget, formatTarget } from "../compile/capabilities.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
 import type { Difference, DifferentResource, FoundBinding, FoundResources } from "../compile/differences.ts";
 import { afterDeployment, nameOf } from "../compile/after-deployment.ts";
-import { bindingKey, bindingText, deletedBy, differencesIn, namesIn } from "../compile/differences.ts";
+import { bindingKey, bindingText, deletedBy, differencesIn, internal, namesIn } from "../compile/differences.ts";
+import { publicationsOf } from "../compile/publications.ts";
 import { type Topology, asInForce } from "../compile/topology.ts";
 import { flawOf, unseenFlawsOf } from "../prove/flaws.ts";
 import { subjectsOf } from "../prove/model.ts";
@@ -96,7 +97,7 @@ export function driftOf(
         ...(version === semanticsVersionOf(target) ? [] : [otherVersion]),
         ...[...each.values()].map((difference) => ({
           ...told(difference, policies, version),
-          beside: besideOf(difference, topology, version),
+          beside: refusalOf(difference, compiled) ?? besideOf(difference, topology, version),
           ...repairOf(difference, topology),
           subjects: () => subjects([...ownSettings(difference, ofQueues), difference].reduce(changed, base)),
         })),
@@ -186,11 +187,11 @@ function viewOf({ queues, exchanges, bindings, policies }: BrokerTopology, versi
     const given = { ...queue.arguments, "x-queue-type": queue.kind, ...lifetimeOf(queue.goesWith) };
     return [queue.name, { arguments: given, policy: definitionInForce(queue, index, versionRules[version]) }] as const;
   });
-  const foundExchanges = exchanges.map(({ name, kind, pluginType, arguments: own, goesWith }) => {
+  const foundExchanges = exchanges.map(({ name, kind, pluginType, arguments: own, goesWith, isInternal = false }) => {
     const given = { ...own, ...lifetimeOf(goesWith) };
     const policy = exchangePolicyInForce(index, name)?.definition ?? {};
     const goesAtRestart = goesWith?.includes("restart") === true;
-    return [name, { kind: pluginType ?? kind, arguments: given, policy, goesAtRestart }] as const;
+    return [name, { kind: pluginType ?? kind, arguments: given, policy, goesAtRestart, isInternal }] as const;
   });
   return { queues: new Map(foundQueues), exchanges: new Map(foundExchanges), bindings };
 }
@@ -240,6 +241,16 @@ function told(
   });
   const others = declared === deployed ? [] : [{ key: namesKey, declared, deployed: deployed || undefined }];
   return { change, kind: kinds[kind], name, settings: [...settings, ...others] };
+}
+
+/** The effect of an exchange that became internal. The broker still dead-letters through it. */
+function refusalOf({ name, settings }: Difference, { topology, contracts }: RabbitmqCompiled): Beside {
+  const isPublishedTo =
+    topology.exchanges.some((each) => each.name === name && each.role === "source") ||
+    contracts.some((each) => publicationsOf(each).some(({ exchange }) => exchange === name));
+  return isPublishedTo && settings.some(({ key }) => key === internal)
+    ? loss(`the broker refuses messages that programs publish to ${name}`)
+    : null;
 }
 
 /** The effects of a difference beside those on the messages that consumers take from their declared sources. */

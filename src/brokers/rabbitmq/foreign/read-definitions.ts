@@ -159,7 +159,8 @@ function readNamed(
   const { type = null } = entry;
   if (list === "exchanges") {
     if (typeof type !== "string") return { key: "type", message: "an exchange has no type" };
-    draft.exchanges.push({ name, type, lifetime: lifetimeOf(entry), arguments: given });
+    const isInternal = entry["internal"] === true;
+    draft.exchanges.push({ name, type, lifetime: lifetimeOf(entry), arguments: given, isInternal });
     return null;
   }
   if (type !== null && typeof type !== "string") return { key: "type", message: "the type of a queue is no text" };

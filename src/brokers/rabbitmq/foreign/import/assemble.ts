@@ -4,7 +4,15 @@ import type { BrokerExchange, BrokerPolicy, BrokerQueue, QueueEnd } from "../../
 import type { Drafts, DraftVirtualHost, Lifetime } from "./draft.ts";
 import { count } from "../../../../contract/in-words.ts";
 import { nameSome } from "../../../../foreign/finding.ts";
-import { builtIn, exchangeKindOf, isMqttQos0, likelyKindOf, policyScopes, queueKindNamed } from "./kinds.ts";
+import {
+  builtIn,
+  exchangeKindOf,
+  isMqttQos0,
+  likelyKindOf,
+  policyScopes,
+  queueKindNamed,
+  traceExchange,
+} from "./kinds.ts";
 
 /**
  * Assembles the parts of a source, with warnings for those that could not be taken as they are. Each name appears
@@ -153,6 +161,7 @@ function exchangesOf(draft: DraftVirtualHost, warnings: Diagnostic[]): BrokerExc
         kind,
         arguments: exchange.arguments,
         ...(goesWith.length === 0 ? {} : { goesWith }),
+        ...(exchange.isInternal === true ? { isInternal: true as const } : {}),
         ...(exchange.type === kind ? {} : { pluginType: exchange.type }),
         ...(isExact ? {} : { isGuessed: true as const }),
       };
@@ -162,7 +171,8 @@ function exchangesOf(draft: DraftVirtualHost, warnings: Diagnostic[]): BrokerExc
   warnings.push(...warnAboutTypes(draft.name, "exchange", unknown, "fanout", note));
   const present = new Set(exchanges.map(({ name }) => name));
   for (const [name, kind] of Object.entries(builtIn)) {
-    if (!present.has(name)) exchanges.push({ name, kind, arguments: {} });
+    if (present.has(name)) continue;
+    exchanges.push({ name, kind, arguments: {}, ...(name === traceExchange ? { isInternal: true } : {}) });
   }
   return exchanges;
 }

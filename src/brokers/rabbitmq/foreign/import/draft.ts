@@ -13,6 +13,7 @@ export interface DraftExchange {
   readonly type: string;
   readonly lifetime: Lifetime;
   readonly arguments: Arguments;
+  readonly isInternal?: boolean;
 }
 
 export interface DraftQueue {

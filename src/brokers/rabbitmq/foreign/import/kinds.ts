@@ -1,6 +1,9 @@
 import type { BrokerExchange, BrokerPolicy, BrokerQueue } from "../../prove/semantics.ts";
 import type { DraftExchange } from "./draft.ts";
 
+/** The only built-in exchange that is internal: the broker alone publishes to it. Source: as of {@link builtIn}. */
+export const traceExchange = "amq.rabbitmq.trace";
+
 /**
  * Exchanges that every virtual host has and no export contains. The default exchange is not among them, because routing
  * knows it. Source: `rabbit_vhost:declare_default_exchanges/2`, `rabbit_definitions:list_exchanges/0`.
@@ -11,7 +14,7 @@ export const builtIn = Object.freeze({
   "amq.headers": "headers",
   "amq.match": "headers",
   "amq.topic": "topic",
-  "amq.rabbitmq.trace": "topic",
+  [traceExchange]: "topic",
 } as const);
 
 /** The possible scopes of a policy. Source: `rabbit_policy:apply_to_validation/2`. */

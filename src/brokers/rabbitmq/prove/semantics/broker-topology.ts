@@ -14,6 +14,8 @@ export interface BrokerExchange {
   readonly arguments: Arguments;
   /** The events that delete it, apart from a person's command; left out if there are none. */
   readonly goesWith?: readonly ("restart" | "last-binding")[];
+  /** Set if the broker refuses publishes to it. Source: `rabbit_channel:check_internal_exchange/1` (4.3.5). */
+  readonly isInternal?: true;
   /** The type that a plugin adds, if it is none of the four kinds. */
   readonly pluginType?: string;
   /** Set if the source does not name its way of routing. The kind is then the likeliest one. */
