@@ -199,6 +199,20 @@ test.for([
   expect(effectsOf(answer)).toEqual(effect === null ? [] : [[effect, "exchange", name]]);
 });
 
+test.for([
+  ["shop.billing", true],
+  ["another queue", false],
+] as const)("an undeclared queue dead-letters into %s through the default exchange", async ([key, isFound]) => {
+  const given = { "x-queue-type": "quorum", "x-dead-letter-exchange": "", "x-dead-letter-routing-key": key };
+  const answer = await compared(({ queues }) => {
+    queues.push({ ...(queues[0] as Export["queues"][number]), name: "theirs", arguments: given });
+  });
+  const entry = ["otherwise", "dead-lettering", "from"];
+  expect(effectsOf(answer)).toEqual(isFound ? [...asDrifted, entry] : asDrifted);
+  const text = "the dead-lettering from theirs into the queue shop.billing is not declared: messages behave otherwise";
+  expect(answer.diagnostics.some(({ message }) => message === text)).toBe(isFound);
+});
+
 test("Markdown says what could not be read", async () => {
   const file = exported(({ policies }) => policies.push({ ...policies[0], name: "odd", pattern: "(?<!x)shop" }));
   const { out } = await runCommand(["diff", events, ...target, "--definitions", file, "--format", "markdown"]);

@@ -6,8 +6,7 @@ import { type RabbitmqTarget, formatTarget } from "../compile/capabilities.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
 import type { Difference, DifferentResource, FoundBinding, FoundResources } from "../compile/differences.ts";
 import { afterDeployment, nameOf } from "../compile/after-deployment.ts";
-import { bindingKey, bindingText, deletedBy, differencesIn, internal, namesIn } from "../compile/differences.ts";
-import { publicationsOf } from "../compile/publications.ts";
+import { bindingKey, bindingText, deletedBy, differencesIn, namesIn } from "../compile/differences.ts";
 import { type Topology, asInForce } from "../compile/topology.ts";
 import { flawOf, unseenFlawsOf } from "../prove/flaws.ts";
 import { subjectsOf } from "../prove/model.ts";
@@ -30,8 +29,10 @@ import {
   semanticsVersionOf,
   versionRules,
 } from "../prove/semantics.ts";
+import { deadLettersInto } from "./dead-letters-into.ts";
 import { changedBy, withUndeclared } from "./changed-topology.ts";
 import { keyWithout, leftWays, sameWays } from "./left-ways.ts";
+import { refusalOf } from "./refused-publishes.ts";
 import { repairOf } from "./repair.ts";
 import { type Deployment, type VirtualHost, targetOf } from "./deployment.ts";
 
@@ -82,12 +83,11 @@ export function driftOf(
       ? before
       : changedBy(before, difference);
   const subjects = (having: Topology, on = target) => subjectsOf({ ...compiled, topology: having }, on, unseenFlawsOf);
-  const [declared, deployed] = [target, there].map(formatTarget);
   const otherVersion = {
     change: "different" as const,
     kind: "version",
     name: formatTarget(there),
-    settings: [{ key: "version", declared, deployed }],
+    settings: [{ key: "version", declared: formatTarget(target), deployed: formatTarget(there) }],
     beside: null,
     subjects: () => subjects(base, there),
   };
@@ -101,6 +101,7 @@ export function driftOf(
           ...repairOf(difference, topology),
           subjects: () => subjects([...ownSettings(difference, ofQueues), difference].reduce(changed, base)),
         })),
+        ...deadLettersInto(topology, virtualHost.topology, version, () => subjects(base)),
       ],
       declared: () => subjects(base),
       together: () => found.map((all) => subjects(all.reduce(changed, base), there)),
@@ -241,16 +242,6 @@ function told(
   });
   const others = declared === deployed ? [] : [{ key: namesKey, declared, deployed: deployed || undefined }];
   return { change, kind: kinds[kind], name, settings: [...settings, ...others] };
-}
-
-/** The effect of an exchange that became internal. The broker still dead-letters through it. */
-function refusalOf({ name, settings }: Difference, { topology, contracts }: RabbitmqCompiled): Beside {
-  const isPublishedTo =
-    topology.exchanges.some((each) => each.name === name && each.role === "source") ||
-    contracts.some((each) => publicationsOf(each).some(({ exchange }) => exchange === name));
-  return isPublishedTo && settings.some(({ key }) => key === internal)
-    ? loss(`the broker refuses messages that programs publish to ${name}`)
-    : null;
 }
 
 /** The effects of a difference beside those on the messages that consumers take from their declared sources. */
