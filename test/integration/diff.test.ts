@@ -187,6 +187,22 @@ const drifts: Readonly<Record<string, Drift>> = {
     },
     found: () => [["loss", "events.orders"]],
   },
+  "an internal source of another owner": {
+    change: async (management, vhost) => {
+      await management.delete(path("exchanges", vhost, "events.orders"));
+      await management.declareExchange(vhost, "events.orders", { ...theirs, internal: true });
+      await management.bind(vhost, bind("events.orders", "shop.billing", "order.#"));
+    },
+    found: () => [["loss", "events.orders"]],
+  },
+  "another queue that dead-letters into a declared one": {
+    change: (management, vhost) =>
+      management.declareQueue(vhost, "reports", {
+        durable: true,
+        arguments: { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "shop.billing" },
+      }),
+    found: () => [["otherwise", "from reports into the queue shop.billing"]],
+  },
 };
 
 test.for(
