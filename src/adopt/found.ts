@@ -110,7 +110,7 @@ export interface ImportEntry {
 /** An old queue, and what may still come into it when its consumer has gone. */
 export interface StillUsed {
   readonly queue: string;
-  /** The queues whose dead letters come into it. As long as they do, nobody may delete it. */
+  /** Messages that come into it, such as `the dead letters of billing`. As long as they do, nobody may delete it. */
   readonly feeders: readonly string[];
   /** The exchanges by which programs can publish into it, with the keys. */
   readonly publishers: readonly string[];
@@ -183,7 +183,7 @@ export interface OldWays {
 /** The way of the letters of an old dead queue back into their work queue, and the end of the dead queue. */
 export interface LettersOut {
   readonly dead: string;
-  /** True if it has letters of other consumers, too. */
+  /** True if it has letters of other consumers, too, or messages that programs published there. */
   readonly isShared: boolean;
   /** The requests that set and end a policy without a delivery limit. Null if the queue needs none, or if none helps. */
   readonly policy: { readonly set: string; readonly end: string } | null;

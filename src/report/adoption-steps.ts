@@ -13,11 +13,13 @@ export function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: bo
   const { consumer, queue, next, keptDead, backWays, letters, waits, sharedWaits, used, takenOver, isOrdered } = move;
   const back = [...waits, ...sharedWaits].filter((each) => !takenOver.includes(each));
   const emptied = [...used.filter(isEnding).map((each) => each.queue), ...sharedWaits];
+  // In the middle of a move, a consumer with sources has no way into its old queue any more.
+  const isDirect = !Object.hasOwn(draft.system.consumers[consumer] ?? {}, "from");
   // No step brings the messages of another queue to the new one.
   const isFed = !used.filter(isEnding).some((each) => each.queue === queue);
   const steps = [
     [isMoved ? `deploy ${next}` : editFor(draft, move)],
-    ...renderWaysIn(move, hasState),
+    ...renderWaysIn(move, hasState, isDirect),
     // In a dead queue that stays, nothing tells the letters of the new code from the old ones up to 3.12.
     ...(letters === null || keptDead === null ? [] : [renderRedrive(letters, queue, true)]),
     [
@@ -117,7 +119,7 @@ function alsoWhen(used: readonly StillUsed[]): string {
 function renderFed(used: readonly StillUsed[]): readonly string[] {
   return used
     .filter((each) => !isEnding(each))
-    .map(({ queue, feeders }) => `leave ${queue} as long as the dead letters of ${feeders.join(", ")} come into it`);
+    .map(({ queue, feeders }) => `leave ${queue} as long as ${feeders.join(" and ")} come into it`);
 }
 
 /** The last steps: they end the ways that only the old code takes. */
@@ -137,7 +139,7 @@ function takenOut(hasState: boolean): readonly string[] {
 }
 
 /** The steps by which new messages come into the new queue alone. */
-function renderWaysIn({ queue, next, unbind, ...ways }: Move, hasState: boolean): readonly (readonly string[])[] {
+function renderWaysIn({ queue, next, unbind, ...ways }: Move, hasState: boolean, isDirect: boolean): Steps {
   const staying = ways.staying.filter((each) => !ways.backWays.includes(each));
   const others = staying.join(", ");
   return [
@@ -155,7 +157,7 @@ function renderWaysIn({ queue, next, unbind, ...ways }: Move, hasState: boolean)
           ],
         ]
       : []),
-    ...(unbind.length === 0 && ways.staying.length === 0 ? [[`let the producers send to ${next}`]] : []),
+    ...(isDirect && unbind.length === 0 && ways.staying.length === 0 ? [[`let the producers send to ${next}`]] : []),
     ...(staying.length === 0
       ? []
       : [

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 
+import { brokers, compile, type CompiledSystem } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
 import { renderAdoption } from "../../src/report/adoption.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { binding, exchange, queue, vhosts, waiting } from "../support/known-topologies.ts";
 import { adopting } from "../support/reported-by-adopt.ts";
 
@@ -53,7 +55,9 @@ test("a queue that another one dead-letters into keeps its old code, and is not 
     bindings: [binding("in", "stage1"), binding("in", "stage2")],
   };
   const adopted = adopt(parts, ["stage2"]);
-  expect(adopted.imports.moves).toMatchObject([{ remove: [], used: [{ queue: "stage2", feeders: ["stage1"] }] }]);
+  expect(adopted.imports.moves).toMatchObject([
+    { remove: [], used: [{ queue: "stage2", feeders: ["the dead letters of stage1"] }] },
+  ]);
   const lines = said(adopted);
   expect(lines).toContain("keep the old code of stage2 until then, because they do not come into stage2.2");
   expect(
@@ -103,4 +107,112 @@ test("messages that come back from a waiting queue of several consumers are wait
   expect(said(adopted).filter((line) => line.includes("empty, stop"))).toEqual(
     ["a", "b"].map((name) => expect.stringContaining(`when ${name}, wait are empty, stop the old code`)),
   );
+});
+
+const waitingFor = (name: string, delayMs = 60_000): object =>
+  queue(`${name}.delay`, { ...quorum, ...waiting(delayMs, "", name) });
+const alternate = (name: string, to: string): object => ({
+  ...(exchange(name, "direct") as object),
+  arguments: { "alternate-exchange": to },
+});
+
+test("programs may publish to an exchange before the one that the waiting queue is bound to", () => {
+  const later = { ...binding("cmds", "later", "later.#"), destination_type: "exchange" };
+  const adopted = adopt({
+    exchanges: [exchange("cmds", "topic"), exchange("later", "fanout")],
+    queues: [bare("w"), waitingFor("w")],
+    bindings: [binding("cmds", "w", "now.#"), later, binding("later", "w.delay")],
+  });
+  expect(said(adopted)).toContain(
+    "2. when w.delay is empty, and no program publishes to later, or to cmds with later.# any more, send:",
+  );
+});
+
+test("a waiting queue that nothing leads into gets its messages by its name", () => {
+  const adopted = adopt({
+    exchanges: [exchange("orders", "topic")],
+    queues: [bare("w"), waitingFor("w")],
+    bindings: [binding("orders", "w", "#")],
+  });
+  expect(said(adopted)).toContain(
+    "2. when w.delay is empty, and no program publishes to w.delay by its name any more, send:",
+  );
+});
+
+test("messages come by an alternate exchange, although no program publishes there", () => {
+  const wait = adopt({
+    exchanges: [alternate("cmds", "later"), exchange("later", "fanout")],
+    queues: [bare("w"), waitingFor("w")],
+    bindings: [binding("cmds", "w", "now"), binding("later", "w.delay")],
+  });
+  expect(wait.imports.stays).toMatchObject([{ remove: [] }]);
+  expect(said(wait)).toContain(
+    "2. leave w.delay as long as the messages of cmds that have no other route come into it",
+  );
+  const dead = adopt({
+    exchanges: [alternate("orders", "lost"), exchange("lost", "fanout")],
+    queues: [bare("billing"), bare("billing_error")],
+    bindings: [binding("orders", "billing", "a"), binding("lost", "billing_error")],
+  });
+  expect(dead.imports.stays).toMatchObject([{ oldWays: { ends: [], staying: [{ source: "lost" }] } }]);
+});
+
+test.each([
+  ["a producer", exchange("orders", "topic"), binding("orders", "billing.dlq", "order.invalid")],
+  ["an alternate exchange", alternate("orders", "dlx"), binding("dlx", "billing.dlq")],
+])("a dead queue that %s fills as well is not deleted, and its letters have to name their queue", (_, source, way) => {
+  const adopted = adopt({
+    exchanges: [source, exchange("dlx", "fanout")],
+    queues: [queue("billing", { ...quorum, "x-dead-letter-exchange": "dlx" }), queue("billing.dlq")],
+    bindings: [binding("orders", "billing", "order.placed"), binding("dlx", "billing.dlq"), way],
+  });
+  const { letters } = adopted.imports.moves[0] ?? expect.unreachable();
+  expect([letters?.isShared, letters?.redrive.includes("--work-queue")]).toEqual([true, false]);
+  expect(said(adopted).filter((line) => line.includes("/billing.dlq"))).toEqual([]);
+});
+
+test("in the middle of a move the sources are those of the new queue", () => {
+  const before = {
+    exchanges: [exchange("orders", "topic")],
+    queues: [queue("billing", { ...quorum, ...dyingTo("billing.dlq") }), queue("billing.dlq")],
+    bindings: [binding("orders", "billing", "order.placed")],
+  };
+  const text = (parts: object): string => JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, policies: [], ...parts });
+  const moved = adopting({ kind: "adopt", text: text(before) }, "rabbitmq@4.3", "shop");
+  const first = moved.ok ? moved.value : expect.unreachable();
+  const renamed = {
+    ...first.draft.system,
+    consumers: Object.fromEntries(
+      Object.entries(first.draft.system.consumers).map(([name, own]) => [name, { ...own, queue: "billing.2" }]),
+    ),
+  };
+  const compiled = accepted(compile(checked(renamed), { broker: "rabbitmq", version: "4.3" }));
+  const made = brokers.rabbitmq.exportFormats["definitions"]?.(compiled as CompiledSystem<"rabbitmq">, "/") as Parts;
+  const between = {
+    ...made,
+    // The deployment bound the new queue, and a request has unbound the old one.
+    exchanges: [...before.exchanges, ...made.exchanges],
+    queues: [...before.queues, ...made.queues],
+  };
+  const again = adopting({ kind: "adopt", text: text(between), queues: ["billing"] }, "rabbitmq@4.3", "shop");
+  const second = again.ok ? again.value : expect.unreachable();
+  expect(second.draft.system.consumers).toMatchObject({ billing: { from: { orders: ["order.placed"] } } });
+  expect(second.imports.moves).toMatchObject([{ next: "billing.2" }]);
+  expect(said(second).filter((line) => line.includes("let the producers send"))).toEqual([]);
+  // The queue of another system is no successor.
+  const other = adopting({ kind: "adopt", text: text(between), queues: ["billing"] }, "rabbitmq@4.3", "store");
+  expect(other.ok && other.value.imports.moves).toMatchObject([{ next: "billing.3" }]);
+});
+
+test("messages of a shared waiting queue that come back to the new queue keep no old one", () => {
+  const adopted = adopt({
+    exchanges: [exchange("ev", "topic")],
+    queues: [
+      queue("a", { ...quorum, ...dyingTo("a.wait") }),
+      queue("a.wait", { ...waiting(5_000, "ev", "retry.a") }),
+      bare("aud"),
+    ],
+    bindings: [binding("ev", "a", "o.#"), binding("ev", "a", "retry.a"), binding("ev", "aud", "#")],
+  });
+  expect(adopted.imports.moves).toMatchObject([{ queue: "a", remove: ["DELETE /api/queues/%2F/a"] }]);
 });

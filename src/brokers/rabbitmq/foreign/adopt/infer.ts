@@ -16,7 +16,7 @@ import { type Looking, lookAt } from "./looking.ts";
 import { isPartOf, ownSystemOf } from "./own-system.ts";
 import { bareSettingsOf } from "./queue-settings.ts";
 import { type Schedule, scheduleOf } from "./schedule.ts";
-import { sourcesInto } from "./sources-into.ts";
+import { sourcesOf } from "./sources-into.ts";
 import { inferredArguments, lengthLimitsOf, unsaidOf, unsaidOfDead } from "./unsaid.ts";
 
 const [singleActiveConsumer, queueLeaderLocator, quorumInitialGroupSize] = inferredArguments;
@@ -148,7 +148,7 @@ function consumerOf(
   const course = courseOf(semantics, settings, entry);
   const framework = system === null ? frameworkOf(namesAround(looking, queue)) : null;
   const schedule = scheduleOf(looking, settings, course);
-  const sources = sourcesInto(looking, queue, system);
+  const sources = sourcesOf(looking, queue, system);
   const queueSettings = bareSettingsOf(looking, queue, [
     ...inferredArguments,
     ...(hasTimeout ? ["x-consumer-timeout"] : []),

@@ -1,6 +1,7 @@
 import type { LettersOut, Move } from "../../../../adopt/found.ts";
 import type { Importable } from "../../../../adopt/imports-below.ts";
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
+import { prefixOf } from "../../compile/names.ts";
 import { bindingKey } from "../../compile/differences.ts";
 import type { BrokerBinding } from "../../prove/semantics.ts";
 import { sameWays } from "../left-ways.ts";
@@ -10,7 +11,7 @@ import { lettersOut } from "./letters-out.ts";
 import { type Looking, lookAt, waitsBefore, waysInto } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
 import { oldWaysInto, removeOf } from "./stays.ts";
-import { stillUsedBy } from "./still-used.ts";
+import { isAlsoPublished, stillUsedBy } from "./still-used.ts";
 
 /**
  * The consumers with a queue whose arguments would have to change, and the next name for the work queue of each.
@@ -35,7 +36,9 @@ export function movesOf(
   const unbound = lookAt({ ...found, bindings: found.bindings.filter(isLeft) }, version);
   const known = [...found.queues, ...topology.queues].map(({ name }) => name);
   // In the middle of a move the new queue is there already.
-  const started = new Set(looking.settings.flatMap((each) => (ownSystemOf(found, each) === null ? [] : [each.queue])));
+  const started = new Set(
+    looking.settings.flatMap((each) => (ownSystemOf(found, each)?.system === prefixOf(topology) ? [each.queue] : [])),
+  );
   const ends = new Map(looking.settings.map((each) => [each.queue, deadQueueToday(looking, each)]));
   return topology.queues.flatMap(({ name: queue, role, consumer }): readonly Move[] => {
     if (role !== "work" || consumer === null) return [];
@@ -72,7 +75,7 @@ export function movesOf(
             ? null
             : lettersOf(looking, deadToday, {
                 ...place,
-                workQueue: isShared ? null : queue,
+                workQueue: isShared || isAlsoPublished(looking, deadToday) ? null : queue,
                 isKept: keptDead !== null,
               }),
         oldWays: oldWaysInto(looking, compiled, virtualHost, keptDead === null ? [] : [keptDead], [queue, ...waits]),
@@ -101,14 +104,18 @@ function waitingBefore(looking: Looking, unbound: Looking, queue: string) {
   const takenOver = before.flatMap(({ name }) => (stillBefore.has(name) ? [] : [name]));
   const sharedWaits = before.flatMap(({ name, isOwn }) => (isOwn || takenOver.includes(name) ? [] : [name]));
   const old = [queue, ...waits];
-  const usedWaits = waits.map((name) => stillUsedBy(looking, name, old, sharedWaits));
+  const known = before.map(({ name }) => name);
+  const usedWaits = waits.map((name) => stillUsedBy(looking, name, old, known));
   // The messages of others come back to the old queue.
   const fed = new Set(
     usedWaits.flatMap((each) => (each.feeders.length > 0 && !takenOver.includes(each.queue) ? [each.queue] : [])),
   );
   const ending = old.filter((name) => !fed.has(name));
   // Other steps end the ways of publishers into the old queue.
-  const used = [{ ...stillUsedBy(looking, queue, ending, sharedWaits), publishers: [] }, ...usedWaits];
+  const used = [
+    { ...stillUsedBy(looking, queue, ending, sharedWaits.concat(takenOver)), publishers: [] },
+    ...usedWaits,
+  ];
   return { waits, sharedWaits, takenOver, used };
 }
 

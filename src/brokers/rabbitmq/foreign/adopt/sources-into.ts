@@ -4,16 +4,29 @@ import { reservedKeyPrefix, sharedRole } from "../../compile/names.ts";
 import { isSharedDelay } from "./frameworks.ts";
 import type { BrokerBinding, BrokerExchange } from "../../prove/semantics.ts";
 import type { Looking } from "./looking.ts";
+import { ownSystemOf } from "./own-system.ts";
+
+interface Sources {
+  readonly said: readonly FoundSource[];
+  readonly unsaid: readonly Unsaid[];
+}
+
+/** In the middle of a move, the new queue has the sources, and nothing leads into the old one any more. */
+export function sourcesOf(looking: Looking, queue: string, system: string | null): Sources {
+  const next = looking.settings.flatMap((each) => {
+    const own = ownSystemOf(looking.topology, each)?.system;
+    const isNext =
+      own !== undefined && each.queue.startsWith(`${queue}.`) && /^\d+$/.test(each.queue.slice(queue.length + 1));
+    return isNext ? [sourcesInto(looking, each.queue, own)] : [];
+  });
+  return next.find(({ said }) => said.length > 0) ?? sourcesInto(looking, queue, system);
+}
 
 /**
  * The exchanges whose bindings bring a queue its messages from producers. Exchanges that dead letters and waiting
  * messages pass are none. An exchange before another one stays as it is, because a declaration names only the last.
  */
-export function sourcesInto(
-  { topology, surroundings, settings }: Looking,
-  queue: string,
-  system: string | null,
-): { readonly said: readonly FoundSource[]; readonly unsaid: readonly Unsaid[] } {
+function sourcesInto({ topology, surroundings, settings }: Looking, queue: string, system: string | null): Sources {
   const bound = topology.bindings.filter(
     ({ destination, destinationKind, source, routingKey }) =>
       destinationKind === "queue" &&

@@ -51,7 +51,7 @@ export function removeOf(used: readonly StillUsed[], virtualHost: string): reado
  * @param own the old queues of the consumer, which send nothing there at the end
  */
 export function oldWaysInto(
-  { topology: found, settings }: Looking,
+  { topology: found, settings, surroundings }: Looking,
   compiled: RabbitmqCompiled,
   virtualHost: string,
   queues: readonly string[],
@@ -68,6 +68,7 @@ export function oldWaysInto(
     ...found.bindings.flatMap((each) =>
       each.destinationKind === "exchange" && each.destination === source ? [each.source] : [],
     ),
+    ...[...surroundings.alternates].flatMap(([exchange, alternate]) => (alternate === source ? [exchange] : [])),
   ];
   const bySource = [...Map.groupBy(old, ({ source }) => source)].map(([source, ways]) => {
     const others = senders(source).filter((name) => !own.includes(name));

@@ -8,7 +8,7 @@ import { type Looking, waysInto } from "./looking.ts";
  * without the queue the broker drops them.
  *
  * @param own the old queues of the consumer, which send nothing there at the end
- * @param returning waiting queues whose messages come back to it, and have to be empty anyway
+ * @param returning waiting queues whose messages come back to it, or to its successor
  */
 export function stillUsedBy(
   { topology, settings, surroundings }: Looking,
@@ -17,7 +17,8 @@ export function stillUsedBy(
   returning: readonly string[] = [],
 ): StillUsed {
   const known = new Set([...own, ...returning]);
-  const others = settings.filter((each) => !known.has(each.queue) && !isSharedDelay(each.queue));
+  const others = settings.filter((each) => !known.has(each.queue) && surroundings.aimsOf(each).includes(queue));
+  const delays = others.filter((each) => isSharedDelay(each.queue));
   const deadLetterExchanges = new Set(
     settings.flatMap((each) => (own.includes(each.queue) ? (each.deadLetterExchange ?? []) : [])),
   );
@@ -26,13 +27,58 @@ export function stillUsedBy(
   // Programs hardly publish to an exchange that is there for dead letters.
   const isTheirs = (source: string): boolean =>
     deadLetterExchanges.has(source) && !topology.bindings.some((each) => each.source === source && isEntry(each));
-  const published = waysInto(topology, queue).filter(({ source }) => !isTheirs(source) && !isSharedDelay(source));
+  const ways = waysInto(topology, queue).filter(({ source }) => !isSharedDelay(source));
+  const passed = exchangesBefore(
+    topology.bindings,
+    ways.map(({ source }) => source),
+  );
+  const published = [
+    ...ways,
+    ...topology.bindings.filter((each) => each.destinationKind === "exchange" && passed.has(each.destination)),
+  ].filter(({ source }) => !isTheirs(source));
+  const isFed = ways.length > 0 || settings.some((each) => surroundings.aimsOf(each).includes(queue));
   return {
     queue,
-    feeders: others.filter((each) => surroundings.aimsOf(each).includes(queue)).map((each) => each.queue),
-    publishers: [...Map.groupBy(published, ({ source }) => source)].map(([source, ways]) => {
-      const keys = [...new Set(ways.map(({ routingKey }) => routingKey))].filter((key) => key !== "");
-      return `${source}${keys.length === 0 ? "" : ` with ${keys.join(", ")}`}`;
-    }),
+    feeders: [
+      ...others.filter((each) => !delays.includes(each)).map((each) => `the dead letters of ${each.queue}`),
+      ...(delays.length === 0 ? [] : [`the messages that wait in ${delays[0]?.queue} and the like`]),
+      ...[...surroundings.alternates]
+        .filter(([, alternate]) => passed.has(alternate))
+        .map(([exchange]) => `the messages of ${exchange} that have no other route`),
+    ],
+    publishers: [
+      ...[...Map.groupBy(published, ({ source }) => source)].map(([source, all]) => {
+        const keys = [...new Set(all.map(({ routingKey }) => routingKey))].filter((key) => key !== "");
+        return `${source}${keys.length === 0 ? "" : ` with ${keys.join(", ")}`}`;
+      }),
+      // The default exchange is its only way in.
+      ...(isFed ? [] : [`${queue} by its name`]),
+    ],
   };
+}
+
+/** These exchanges, and all that lead into them. */
+function exchangesBefore(bindings: readonly BrokerBinding[], first: readonly string[]): ReadonlySet<string> {
+  const passed = new Set(first);
+  // The loop also reaches exchanges that are added to the set while it runs.
+  for (const exchange of passed)
+    for (const each of bindings)
+      if (each.destinationKind === "exchange" && each.destination === exchange) passed.add(each.source);
+  return passed;
+}
+
+/** True if programs publish into a dead queue, too, so that some of its messages never died. */
+export function isAlsoPublished({ topology, surroundings }: Looking, dead: string): boolean {
+  const passed = exchangesBefore(
+    topology.bindings,
+    waysInto(topology, dead).map(({ source }) => source),
+  );
+  const isAlternate = [...surroundings.alternates.values()].some((each) => passed.has(each));
+  return (
+    isAlternate ||
+    topology.bindings.some(
+      ({ source, destination, destinationKind }) =>
+        passed.has(source) && destinationKind === "queue" && surroundings.shapeOf(destination) === "work",
+    )
+  );
 }
