@@ -1,5 +1,6 @@
 import { asDuration } from "../declare/duration.ts";
 import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
+import { wholeName } from "../foreign/purpose.ts";
 import { backoffOf } from "./backoff-of.ts";
 import type { FoundConsumer, FoundSource, FoundSystem, Unsaid } from "./found.ts";
 
@@ -221,7 +222,7 @@ function deadNames(consumers: readonly FoundConsumer[], { options, queues }: Fou
 /** The template that gives most dead queues the names that they have. The others get names of their own. */
 function deadTemplate(consumers: readonly FoundConsumer[], byDefault: string, taken: ReadonlySet<string>): string {
   const candidates = consumers
-    .flatMap(({ queue, dead }) => (dead === undefined ? [] : [dead.value.replace(queue, () => "{queue}")]))
+    .flatMap(({ queue, dead }) => (dead === undefined ? [] : [dead.value.replace(wholeName(queue), () => "{queue}")]))
     // A name without the queue's own would be the same for every consumer.
     .filter((template) => template.includes("{queue}") && template !== "{queue}")
     .filter((template) => !/[{}]/.test(template.replaceAll("{queue}", "")));

@@ -45,10 +45,18 @@ function wordsOf(name: string): string[] {
     .filter((word) => word !== "");
 }
 
+/** Matches the name of a queue in another name, but not as a part of a longer word. `ordersDlq` has two words. */
+export function wholeName(queue: string): RegExp {
+  const literal = queue.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
+  const letters = /\p{Lu}$/u.test(queue) ? "L" : "Ll";
+  return new RegExp(String.raw`(?<![\p{L}\p{N}])${literal}(?![\p{${letters}}\p{N}])`, "u");
+}
+
 /** The queue of these that has the name of another one in its own, and a word for failures. The shortest counts. */
 export function namedDeadQueue(queue: string, others: readonly string[]): string | undefined {
+  const whole = wholeName(queue);
   return others
-    .filter((name) => name !== queue && name.includes(queue) && purposeOf(name) === "failures")
+    .filter((name) => name !== queue && whole.test(name) && purposeOf(name) === "failures")
     .filter((name) => !name.endsWith("skipped"))
     .toSorted((left, right) => left.length - right.length)[0];
 }
