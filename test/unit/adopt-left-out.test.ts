@@ -17,6 +17,18 @@ interface Parts {
 const adopted = ({ queues, exchanges = [], bindings = [], policies = [] }: Parts): Adopted =>
   adoptText(JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, exchanges, queues, bindings, policies }));
 
+const policy = (name: string, pattern: string): object => ({
+  vhost: "/",
+  name,
+  pattern,
+  "apply-to": "queues",
+  priority: 5,
+});
+
+const consumersOf = ({ draft }: Adopted): readonly string[] => Object.keys(draft.system.consumers);
+
+const factsOf = ({ unsaid }: Adopted): readonly string[] => unsaid.map(({ place, fact }) => `${place}: ${fact}`);
+
 const deadQueuesOf = ({ proved }: Adopted) =>
   Object.fromEntries(proved.compiled.contracts.map(({ workQueue, deadQueue }) => [workQueue, deadQueue]));
 
@@ -61,4 +73,25 @@ test("a short name within a word makes no template", () => {
     ],
   });
   expect(draft.system).not.toHaveProperty("names.dead");
+});
+
+test.for([
+  ["mqtt-subscription-dev43qos1", quorum, /^mqtt-subscription-dev43qos1: it belongs to one client of MQTT/],
+  ["billing.7f1dbb0a", { "x-expires": 300_000 }, /^billing.7f1dbb0a: the broker deletes it by itself/],
+] as const)("the queue %s of a single instance has no consumer", ([name, given, fact]) => {
+  const found = adopted({
+    exchanges: [exchange("orders", "topic")],
+    queues: [queue("billing", quorum), queue(name, given)],
+    bindings: [binding("orders", "billing", "order.#"), binding("orders", name, "dev.43.#")],
+  });
+  expect(consumersOf(found)).toEqual(["billing"]);
+  expect(factsOf(found)).toContainEqual(expect.stringMatching(fact));
+});
+
+test("a policy that lets all queues expire shows no single instance", () => {
+  const found = adopted({
+    queues: [queue("billing", quorum)],
+    policies: [{ ...policy("all", ".*"), definition: { expires: 86_400_000 } }],
+  });
+  expect(consumersOf(found)).toEqual(["billing"]);
 });

@@ -1,4 +1,4 @@
-import type { FoundConsumer, FoundSource, FoundSystem, Inferred, Unsaid } from "../../../../adopt/found.ts";
+import type { FoundConsumer, FoundSource, FoundSystem, Inferred } from "../../../../adopt/found.ts";
 import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
 import { asDuration, formatDurationMs } from "../../../../declare/duration.ts";
 import { systemsApart } from "../../../../adopt/systems-apart.ts";
@@ -7,11 +7,11 @@ import { type RabbitmqTarget, capabilities, rabbitmqLimits } from "../../compile
 import { deadExchange, failedExchange, parkedQueue, sharedRole } from "../../compile/names.ts";
 import { semanticsVersionOf } from "../../prove/semantics.ts";
 import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts";
-import { purposeOf } from "../../../../foreign/purpose.ts";
 import type { Deployment } from "../deployment.ts";
 import { courseOf } from "./course.ts";
 import { frameworkOf } from "./frameworks.ts";
 import { deadOf, deadQueueToday } from "./dead-of.ts";
+import { isWorkQueue, leftOut } from "./left-out.ts";
 import { type Looking, lookAt } from "./looking.ts";
 import { isPartOf, ownSystemOf } from "./own-system.ts";
 import { bareSettingsOf } from "./queue-settings.ts";
@@ -93,44 +93,6 @@ function waysIn({ topology, settings }: Looking): readonly (readonly [string, st
       return next === null ? [] : [[next, queue] as const];
     }),
   ];
-}
-
-/** Queues that go away by themselves belong to single instances, and copies and replies are not retried. */
-function isWorkQueue({ topology, surroundings }: Looking, settings: EffectiveSettings): boolean {
-  const { queue, goesWith } = settings;
-  if (ownSystemOf(topology, settings) !== null) return true;
-  return surroundings.shapeOf(queue) === "work" && goesWith.length === 0 && purposeOf(queue) === null;
-}
-
-const otherUses = {
-  copies: "it holds copies or replies, and nobody retries these",
-  tools: "a tool of NServiceBus consumes it, and retries by itself",
-};
-
-function leftOut(
-  { surroundings }: Looking,
-  { queue, goesWith }: EffectiveSettings,
-  deadQueues: readonly string[],
-): readonly Unsaid[] {
-  const shape = surroundings.shapeOf(queue);
-  if (shape === "dead" && !deadQueues.includes(queue))
-    return [
-      {
-        place: queue,
-        fact: "it holds failed messages, and nothing shows whose; its letters stay, and new ones go to the dead queue of each consumer",
-      },
-    ];
-  if (shape === "stream") return [{ place: queue, fact: "it is a stream, and nothing is retried on a stream" }];
-  if (goesWith.length > 0)
-    return [
-      {
-        place: queue,
-        fact: 'the broker deletes it by itself, so it belongs to one instance; write delivery: "every-instance" for its consumer',
-      },
-    ];
-  const purpose = purposeOf(queue);
-  if (shape !== "work" || purpose === null || purpose === "failures") return [];
-  return [{ place: queue, fact: `by its name ${otherUses[purpose]}` }];
 }
 
 function consumerOf(

@@ -1,0 +1,54 @@
+import type { Unsaid } from "../../../../adopt/found.ts";
+import { purposeOf } from "../../../../foreign/purpose.ts";
+import type { EffectiveSettings } from "../../prove/semantics.ts";
+import type { Looking } from "./looking.ts";
+import { ownSystemOf } from "./own-system.ts";
+
+/** Queues of single instances are not retried, and neither are copies and replies. */
+export function isWorkQueue(looking: Looking, settings: EffectiveSettings): boolean {
+  const { queue } = settings;
+  if (ownSystemOf(looking.topology, settings) !== null) return true;
+  return (
+    looking.surroundings.shapeOf(queue) === "work" && ownerOf(looking, settings) === null && purposeOf(queue) === null
+  );
+}
+
+/**
+ * The sentence about a queue of a single instance. An argument `x-expires` makes the broker delete a queue without
+ * consumers. A policy with `expires` may be for all queues, and shows nothing. Source: `rabbit_mqtt_util:queue_name_bin/2`.
+ */
+function ownerOf({ topology, surroundings }: Looking, { queue, goesWith }: EffectiveSettings): string | null {
+  if (queue.startsWith("mqtt-subscription-")) return "it belongs to one client of MQTT, and a client does not retry";
+  const expires = topology.queues.find(({ name }) => name === queue)?.arguments["x-expires"];
+  const isUnused = expires !== undefined && surroundings.shapeOf(queue) === "work";
+  return goesWith.length > 0 || isUnused
+    ? 'the broker deletes it by itself, so it belongs to one instance; write delivery: "every-instance" for its consumer'
+    : null;
+}
+
+const otherUses = {
+  copies: "it holds copies or replies, and nobody retries these",
+  tools: "a tool of NServiceBus consumes it, and retries by itself",
+};
+
+/** The facts about a queue without a declared consumer. */
+export function leftOut(
+  looking: Looking,
+  settings: EffectiveSettings,
+  deadQueues: readonly string[],
+): readonly Unsaid[] {
+  const { queue } = settings;
+  const said = (fact: string): readonly Unsaid[] => [{ place: queue, fact }];
+  const shape = looking.surroundings.shapeOf(queue);
+  if (shape === "dead" && !deadQueues.includes(queue))
+    return said(
+      "it holds failed messages, and nothing shows whose; its letters stay, and new ones go to the dead queue of each consumer",
+    );
+  if (shape === "stream") return said("it is a stream, and nothing is retried on a stream");
+  const owner = ownerOf(looking, settings);
+  if (owner !== null) return said(owner);
+  const purpose = purposeOf(queue);
+  return shape !== "work" || purpose === null || purpose === "failures"
+    ? []
+    : said(`by its name ${otherUses[purpose]}`);
+}
