@@ -95,3 +95,60 @@ test("a policy that lets all queues expire shows no single instance", () => {
   });
   expect(consumersOf(found)).toEqual(["billing"]);
 });
+
+/** Producers publish to a queue, and a policy lets its messages die there after some time. */
+const held = (next: string, ...others: readonly object[]): Adopted =>
+  adopted({
+    exchanges: [exchange("reservations", "topic")],
+    queues: [queue("reservation.hold", quorum), queue(next, quorum), ...others],
+    bindings: [binding("reservations", "reservation.hold", "reserved")],
+    policies: [
+      {
+        ...policy("hold", "^reservation\\.hold$"),
+        definition: { "message-ttl": 900_000, "dead-letter-exchange": "", "dead-letter-routing-key": next },
+      },
+    ],
+  });
+const isDelay = expect.stringMatching(
+  /^reservation.hold: its messages go on to reservation.expire after \S+, so it seems to be a delay/,
+) as unknown;
+
+test("a queue where messages of producers wait has no consumer, but the next one has", () => {
+  const found = held("reservation.expire");
+  expect(consumersOf(found)).toEqual(["reservation.expire"]);
+  expect(factsOf(found)).toContainEqual(isDelay);
+});
+
+test("the dead letters of the next queue go to its own dead queue", () => {
+  const found = adopted({
+    exchanges: [exchange("reservations", "topic")],
+    queues: [
+      queue("reservation.hold", { ...quorum, ...waiting(900_000, "", "reservation.expire") }),
+      queue("reservation.expire", { ...quorum, ...deadThrough("", "reservation.expire.dlq") }),
+      queue("reservation.expire.dlq", quorum),
+    ],
+    bindings: [binding("reservations", "reservation.hold", "reserved")],
+  });
+  expect(deadQueuesOf(found)).toEqual({ "reservation.expire": "reservation.expire.dlq" });
+  expect(factsOf(found)).toContainEqual(isDelay);
+});
+
+test.for([
+  ["its name says that failed messages stay there", () => held("reservation.failed")],
+  [
+    "it has the dead letters of a queue without a time to live",
+    () => held("letters", queue("mail", { ...quorum, ...deadThrough("", "letters") })),
+  ],
+] as const)("a queue with a time to live has a consumer if the next one has none: %s", ([, found]) => {
+  expect(consumersOf(found())).toContain("reservation.hold");
+});
+
+test("in a circle of queues with a time to live, no queue is a delay", () => {
+  const names = ["first", "second"] as const;
+  const found = adopted({
+    exchanges: [exchange("events", "topic")],
+    queues: names.map((name, index) => queue(name, { ...quorum, ...waiting(1_000, "", names[1 - index]) })),
+    bindings: names.map((name) => binding("events", name, "#")),
+  });
+  expect(consumersOf(found)).toEqual(names);
+});

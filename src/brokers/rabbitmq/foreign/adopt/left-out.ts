@@ -1,16 +1,16 @@
 import type { Unsaid } from "../../../../adopt/found.ts";
+import { formatDurationMs } from "../../../../declare/duration.ts";
 import { purposeOf } from "../../../../foreign/purpose.ts";
 import type { EffectiveSettings } from "../../prove/semantics.ts";
 import type { Looking } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
 
-/** Queues of single instances are not retried, and neither are copies and replies. */
+/** Queues of single instances are not retried, and neither are delays of producers, copies and replies. */
 export function isWorkQueue(looking: Looking, settings: EffectiveSettings): boolean {
   const { queue } = settings;
   if (ownSystemOf(looking.topology, settings) !== null) return true;
-  return (
-    looking.surroundings.shapeOf(queue) === "work" && ownerOf(looking, settings) === null && purposeOf(queue) === null
-  );
+  if (looking.surroundings.shapeOf(queue) !== "work" || looking.delays.has(queue)) return false;
+  return ownerOf(looking, settings) === null && purposeOf(queue) === null;
 }
 
 /**
@@ -47,6 +47,11 @@ export function leftOut(
   if (shape === "stream") return said("it is a stream, and nothing is retried on a stream");
   const owner = ownerOf(looking, settings);
   if (owner !== null) return said(owner);
+  const next = looking.delays.get(queue);
+  if (next !== undefined)
+    return said(
+      `its messages go on to ${next.join(", ")} after ${formatDurationMs(settings.messageTtlMs ?? 0)}, so it seems to be a delay of producers, and stays as it is; if it has a consumer of its own, declare that by hand`,
+    );
   const purpose = purposeOf(queue);
   return shape !== "work" || purpose === null || purpose === "failures"
     ? []

@@ -2,13 +2,15 @@ import {
   type BrokerBinding,
   type BrokerTopology,
   type EffectiveSettings,
+  type Semantics,
   type SemanticsVersion,
   definitionInForce,
   indexPolicies,
   semanticsOf,
   versionRules,
 } from "../../prove/semantics.ts";
-import { surroundingsOf } from "../audit/surroundings.ts";
+import { purposeOf } from "../../../../foreign/purpose.ts";
+import { type QueueShape, type Surroundings, surroundingsOf } from "../audit/surroundings.ts";
 import { isSharedDelay } from "./frameworks.ts";
 
 /** One topology with all that an inference asks about it. */
@@ -21,15 +23,20 @@ export function lookAt(topology: BrokerTopology, version: SemanticsVersion) {
   const settings = topology.queues.flatMap(({ name }) => semantics.settings(name) ?? []);
   const surroundings = surroundingsOf(topology, semantics);
   const ends = endsAmong(topology, settings, surroundings.aimsOf);
+  const shapeOf = (queue: string): QueueShape => (ends.has(queue) ? "dead" : surroundings.shapeOf(queue));
+  const delays = delaysAmong(settings, { ...surroundings, shapeOf, cycleOf: semantics.cycleOf });
+  const delayedInto = new Set([...delays.values()].flat());
   return {
     topology,
     version,
     semantics,
     surroundings: {
       ...surroundings,
-      shapeOf: (queue: string) => (ends.has(queue) ? ("dead" as const) : surroundings.shapeOf(queue)),
+      shapeOf: (queue: string) => (delayedInto.has(queue) ? ("work" as const) : shapeOf(queue)),
     },
     settings,
+    /** The queues where messages of producers wait for their time, with the queues that they go on to. */
+    delays,
     /** The arguments of a queue and the policies in force on it, by their keys without `x-`. */
     valuesOf: (name: string) => {
       const queue = queues.get(name);
@@ -58,6 +65,32 @@ function endsAmong(
     );
   };
   return new Set(settings.filter((each) => each.messageTtlMs === null && isEnd(each)).map(({ queue }) => queue));
+}
+
+/**
+ * The work queues with a time to live whose dead letters reach consumers alone. A queue that gets nothing else, and has
+ * no name for failures, has a consumer, too.
+ */
+function delaysAmong(
+  settings: readonly EffectiveSettings[],
+  { shapeOf, aimsOf, cycleOf }: Pick<Surroundings, "shapeOf" | "aimsOf"> & Pick<Semantics, "cycleOf">,
+): ReadonlyMap<string, readonly string[]> {
+  const dying = settings.filter((each) => each.deadLetterExchange !== null);
+  const aims = new Map(dying.map((each) => [each.queue, [...new Set(aimsOf(each))]]));
+  const timed = new Set(dying.filter((each) => each.messageTtlMs !== null).map(({ queue }) => queue));
+  const failing = new Set([...aims].flatMap(([queue, into]) => (timed.has(queue) ? [] : into)));
+  const hasConsumer = (queue: string): boolean =>
+    shapeOf(queue) === "work" || (shapeOf(queue) === "dead" && purposeOf(queue) === null && !failing.has(queue));
+  return new Map(
+    [...aims].filter(
+      ([queue, into]) =>
+        timed.has(queue) &&
+        shapeOf(queue) === "work" &&
+        into.length > 0 &&
+        // In a circle of queues with a time to live, one has a consumer.
+        into.every((aim) => hasConsumer(aim) && !(timed.has(aim) && cycleOf(aim) === cycleOf(queue))),
+    ),
+  );
 }
 
 /** The waiting queues that lead to this work queue, but for those that a framework shares. */
