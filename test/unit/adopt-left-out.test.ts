@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { wholeName } from "../../src/foreign/purpose.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
 import { binding, deadThrough, exchange, queue, vhosts, waiting } from "../support/known-topologies.ts";
-import { adoptText } from "../support/reported-by-adopt.ts";
+import { adoptText, reportedByAdopt } from "../support/reported-by-adopt.ts";
 
 const quorum = { "x-queue-type": "quorum" };
 
@@ -151,4 +151,32 @@ test("in a circle of queues with a time to live, no queue is a delay", () => {
     bindings: names.map((name) => binding("events", name, "#")),
   });
   expect(consumersOf(found)).toEqual(names);
+});
+
+test.for(["federation-upstream", "federation-upstream-set"])("a queue whose policy has %s is left out", (key) => {
+  const found = adopted({
+    queues: [
+      ...["billing", "mail"].map((name) => queue(name, { ...quorum, ...deadThrough("", "letters") })),
+      queue("letters", quorum),
+    ],
+    policies: [{ ...policy("federated", "^billing$"), definition: { [key]: "all" } }],
+  });
+  expect(consumersOf(found)).toEqual(["mail"]);
+  expect(found.refused).toEqual([
+    { place: "billing", fact: expect.stringMatching(`its policy has ${key}, and a compiled policy`) as unknown },
+  ]);
+  // Letters of the other consumer stay in the queue that both share today.
+  expect(deadQueuesOf(found)).toEqual({ mail: "mail.dead" });
+});
+
+test("federated queues alone are refused", () => {
+  const text = JSON.stringify({
+    rabbitmq_version: "4.3.6",
+    vhosts,
+    queues: [queue("billing", quorum)],
+    policies: [{ ...policy("federated", ".*"), definition: { "federation-upstream-set": "all" } }],
+  });
+  expect(reportedByAdopt({ kind: "adopt", text })).toMatchObject([
+    { code: "RD331", notes: [expect.stringMatching(/^billing: it is left out/)] },
+  ]);
 });

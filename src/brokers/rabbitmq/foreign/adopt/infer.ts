@@ -11,7 +11,7 @@ import type { Deployment } from "../deployment.ts";
 import { courseOf } from "./course.ts";
 import { frameworkOf } from "./frameworks.ts";
 import { deadOf, deadQueueToday } from "./dead-of.ts";
-import { isWorkQueue, leftOut } from "./left-out.ts";
+import { federated, isWorkQueue, leftOut } from "./left-out.ts";
 import { type Looking, lookAt } from "./looking.ts";
 import { isPartOf, ownSystemOf } from "./own-system.ts";
 import { bareSettingsOf } from "./queue-settings.ts";
@@ -42,21 +42,25 @@ export function inferSystem(
   const own = new Set(settings.flatMap((each) => ownSystemOf(topology, each)?.system ?? []));
   const isPart = (each: EffectiveSettings): boolean =>
     ownSystemOf(topology, each) === null && [...own].some((system) => isPartOf(topology, each, system));
-  const work = settings.filter((each) => isChosen(each) && isWorkQueue(looking, each) && !isPart(each));
-  const missing = only.filter((name) => work.every(({ queue }) => queue !== name));
+  const chosen = settings.filter((each) => isChosen(each) && isWorkQueue(looking, each) && !isPart(each));
+  const missing = only.filter((name) => chosen.every(({ queue }) => queue !== name));
+  const refused = chosen.flatMap((each) => federated(looking, each));
+  const work = chosen.filter(({ queue }) => refused.every(({ place }) => place !== queue));
   if (missing.length > 0 || work.length === 0)
     return nothingToAdopt(
       missing,
       settings.length,
       "waiting queues, dead queues, streams, and queues of single instances",
+      refused,
     );
   const systems = Map.groupBy(work, (each) => ownSystemOf(topology, each)?.system ?? null);
   if (systems.size > 1) return { ok: false, diagnostics: [severalSystems(systems)] };
   const [name = null] = systems.keys();
   const strategies = [...new Set(work.map((each) => ownSystemOf(topology, each)?.strategy ?? null))];
   const { consumerTimeoutPolicy: hasTimeout } = capabilities[target.version];
-  // A dead queue may be shared with queues outside `only`, and their letters would count as an adopted consumer's.
-  const isOther = (each: EffectiveSettings): boolean => only.length > 0 && !work.includes(each);
+  // A dead queue may be shared with queues left out, and their letters would count as an adopted consumer's.
+  const isOther = (each: EffectiveSettings): boolean =>
+    !work.includes(each) && (only.length > 0 || chosen.includes(each));
   const othersDead = new Set(settings.filter(isOther).flatMap((each) => deadQueueToday(looking, each) ?? []));
   const inferred = work.map((each) => consumerOf(looking, each, { system: name, hasTimeout, othersDead }));
   const isShared = name !== null && inferred.every(({ consumer }) => consumer.dead?.value === deadExchange(name));
@@ -70,6 +74,7 @@ export function inferSystem(
       isShared ? { ...consumer, dead: undefined, deadQueueSettings: undefined } : consumer,
     ),
     queues: topology.queues.map(({ name: queue }) => queue),
+    refused,
     unusedSources: name === null ? [] : unusedSources(topology, name),
     unsaid: [
       ...inferred.flatMap(({ unsaid }) => unsaid),

@@ -57,3 +57,17 @@ export function leftOut(
     ? []
     : said(`by its name ${otherUses[purpose]}`);
 }
+
+/** The reason to leave a work queue out whose policy federates it: one policy alone is in force on a queue. */
+export function federated(looking: Looking, settings: EffectiveSettings): readonly Unsaid[] {
+  const { queue } = settings;
+  const values = looking.valuesOf(queue);
+  const key = ["federation-upstream", "federation-upstream-set"].find((each) => values[each] !== undefined);
+  if (key === undefined || ownSystemOf(looking.topology, settings) !== null) return [];
+  return [
+    {
+      place: queue,
+      fact: `it is left out: its policy has ${key}, and a compiled policy would take that one's place and end the link`,
+    },
+  ];
+}
