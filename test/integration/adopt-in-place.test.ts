@@ -94,19 +94,24 @@ describe.for(brokers())("on RabbitMQ $version", { concurrent: true, timeout: 300
       await old.prefetch(2);
       let deliveries = 0;
       const held = new Set<string>();
-      for (const queue of work)
-        await old.consume(queue, (message) => {
+      const tags: string[] = [];
+      for (const queue of work) {
+        const { consumerTag } = await old.consume(queue, (message) => {
           if (message === null) return;
           const id = String(message.properties.messageId);
           if (deliveries++ % 3 === 2) return void held.add(id);
           handled.set(id, (handled.get(id) ?? 0) + 1);
           old.ack(message);
         });
+        tags.push(consumerTag);
+      }
       const engine = await (hasPulumiCli ? pulumiEngine : modelledEngine)(broker);
       onTestFinished(engine.dispose);
       const deployment = { component: "adopted", vhost, system, version, strategy: "auto" } as const;
       expect(await engine.up(deployment)).toBeNull();
       await publish("after", work);
+      // Each message on its way to the old code arrives before the answer to a cancel.
+      for (const tag of tags) await old.cancel(tag);
       await old.close();
       expect((await management.queues(vhost)).map((queue) => queue.name)).toEqual(expect.arrayContaining(named));
 
