@@ -14,12 +14,24 @@ export function diagnoseDeadQueue(broker: string, word: unknown): Diagnostic[] {
   return [misfit(["target", "deadQueue"], word, message, `write one of ${deadQueueKinds.join(", ")}`)];
 }
 
-/** The target of one consumer. If the declaration names its dead queue, it does not have the shared one. */
+/**
+ * True if a consumer has the dead queue of all. If the declaration names its dead queue, it has that one.
+ *
+ * @param own the declared name
+ */
+export function sharesDeadQueue(
+  { deadQueue }: { readonly deadQueue?: DeadQueueKind },
+  own: string | undefined,
+): boolean {
+  return deadQueue === "shared" && own === undefined;
+}
+
+/** The target of one consumer, without the shared dead queue if the consumer has its own. */
 export function withOwnDeadQueue<Target extends { readonly deadQueue?: DeadQueueKind }>(
   target: Target,
-  { deadQueue }: Pick<ConsumerPlan, "deadQueue">,
+  plan: Pick<ConsumerPlan, "deadQueue">,
 ): Target {
-  if (deadQueue === undefined || target.deadQueue !== "shared") return target;
+  if (sharesDeadQueue(target, plan.deadQueue)) return target;
   const { deadQueue: _, ...own } = target;
   return own as Target;
 }

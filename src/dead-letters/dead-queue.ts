@@ -1,3 +1,4 @@
+import { sharesDeadQueue } from "../contract/shared-dead-queue.ts";
 import {
   type BrokerName,
   type Target,
@@ -137,7 +138,7 @@ export function declaredQueue(
     .subjectsOf(compiled, target)
     .find((each) => each.consumer === consumer);
   const { workQueue } = contract;
-  const isShared = target.deadQueue === "shared" && planned?.deadQueue === undefined && !isParked;
+  const isShared = sharesDeadQueue(target, planned?.deadQueue) && !isParked;
   const { generations } = planned?.retry ?? {};
   const place = placeIn(target);
   return { broker: target.broker, place, queue, consumer, isShared, contract, workQueue, generations, subject };

@@ -1,3 +1,4 @@
+import { sharesDeadQueue } from "../contract/shared-dead-queue.ts";
 import type { DeployedPart } from "../brokers/deployed-part.ts";
 import { type Target, brokerOf } from "../brokers/index.ts";
 import type { Consumer, System } from "../declare/system.ts";
@@ -22,7 +23,7 @@ export function sideBySide(from: Deployed, to: System, keys: ReadonlyMap<string,
     // The new declaration may have other templates of names.
     const namesOf = (each: Consumer) => namesOfQueues({ ...to, consumers: { [key]: each } }, key, separator);
     const named = namesOf(own).work === queue ? own : { ...own, queue };
-    const isSame = namesOf(named).dead === dead;
+    const isSame = sharesDeadQueue(from.target, own.deadLetter?.queue) || namesOf(named).dead === dead;
     return [[key, isSame ? named : { ...named, deadLetter: { ...named.deadLetter, queue: dead } }] as const];
   });
   const staying = Object.entries(from.system.consumers).filter(([consumer]) => keys.get(consumer) !== consumer);
@@ -50,16 +51,22 @@ export function sharingDead(from: Target, to: Target): Target {
 export function withOwnDeadQueues(from: Deployed, to: Deployed): readonly [Deployed, System] {
   if (!changesDeadQueues(from.target, to.target)) return [from, to.system];
   const { separator } = brokerOf(to.target);
-  const naming = (system: System): System => {
-    const consumers = Object.entries(system.consumers).map(([consumer, own]): readonly [string, Consumer] => {
-      const { dead: queue } = namesOfQueues(system, consumer, separator);
-      return [consumer, own.retry === undefined ? own : { ...own, deadLetter: { ...own.deadLetter, queue } }];
-    });
-    return { ...system, consumers: Object.fromEntries(consumers) };
-  };
-  return to.target.deadQueue === "shared"
-    ? [{ ...from, system: naming(from.system) }, to.system]
-    : [from, naming(to.system)];
+  const naming = (system: System): System["consumers"] =>
+    Object.fromEntries(
+      Object.entries(system.consumers).map(([consumer, own]): readonly [string, Consumer] => {
+        const { dead: queue } = namesOfQueues(system, consumer, separator);
+        return [consumer, own.retry === undefined ? own : { ...own, deadLetter: { ...own.deadLetter, queue } }];
+      }),
+    );
+  if (to.target.deadQueue === "shared")
+    return [{ ...from, system: { ...from.system, consumers: naming(from.system) } }, to.system];
+  // The shared queue keeps its name.
+  const { dead: _, ...names } = to.system.names ?? {};
+  const dead = from.system.names?.dead;
+  return [
+    from,
+    { ...to.system, names: { ...names, ...(dead === undefined ? {} : { dead }) }, consumers: naming(to.system) },
+  ];
 }
 
 /** The old consumers keep their strategies. */

@@ -1,4 +1,8 @@
-import type { Separator } from "../plan/names.ts";
+import { brokerOf } from "../brokers/index.ts";
+import { sharesDeadQueue } from "../contract/shared-dead-queue.ts";
+import type { Consumer, System } from "../declare/system.ts";
+import { type Separator, namesOfQueues } from "../plan/names.ts";
+import type { Deployed } from "./deployed.ts";
 
 /** A key that nothing else has. */
 export function freeKey(taken: object, own: string, word = "before"): string {
@@ -13,4 +17,32 @@ export function nextGeneration(name: string, separator: Separator, taken: Readon
   const base = isNumbered ? others.toReversed().join(separator) : name;
   const next = `${base}${separator}${isNumbered ? Number(last) + 1 : 2}`;
   return taken.has(next) ? nextGeneration(next, separator, taken) : next;
+}
+
+/** The new system, with another queue for each consumer that would else have its old one. */
+export function withNewQueues(
+  from: Deployed,
+  to: Deployed,
+  wanted: readonly string[],
+  names: readonly string[],
+): System {
+  const taken = new Set([...names, ...[...from.parts, ...to.parts].map(({ name }) => name)]);
+  const { separator } = brokerOf(from.target);
+  const moving = new Set(wanted);
+  const consumers = Object.entries(to.system.consumers).map(([consumer, declared]): readonly [string, Consumer] => {
+    if (!moving.has(consumer)) return [consumer, declared];
+    const old = namesOfQueues(from.system, consumer, separator);
+    const [was, would] = [from.contracts.get(consumer), to.contracts.get(consumer)];
+    const isFree = was?.workQueue !== would?.workQueue;
+    // A suffix or the broker itself may tell the dead queues apart.
+    if (isFree && was?.deadQueue !== would?.deadQueue) return [consumer, declared];
+    const { formerly: _, ...rest } = declared;
+    const moved = isFree ? declared : { ...rest, queue: nextGeneration(old.work, separator, taken) };
+    if (sharesDeadQueue(to.target, moved.deadLetter?.queue)) return [consumer, moved];
+    const { dead } = namesOfQueues({ ...to.system, consumers: { [consumer]: moved } }, consumer, separator);
+    // The old queue and the new one cannot share a dead queue.
+    if (moved.retry === undefined || dead !== old.dead) return [consumer, moved];
+    return [consumer, { ...moved, deadLetter: { ...moved.deadLetter, queue: nextGeneration(dead, separator, taken) } }];
+  });
+  return { ...to.system, consumers: Object.fromEntries(consumers) };
 }

@@ -1,16 +1,15 @@
 import { type Target, brokerOf } from "../brokers/index.ts";
 import { prove } from "../compile/compile.ts";
-import type { Consumer, System } from "../declare/system.ts";
+import type { System } from "../declare/system.ts";
 import { checkSystem } from "../declare/check.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import { type Checked, type Diagnostic, accepted, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
 import { nameOfSystem, plan } from "../plan/plan.ts";
-import { namesOfQueues } from "../plan/names.ts";
 import { type Deployed, deployedOf, needsUpgrade, overDeployed, partsBeside, underNewNames } from "./deployed.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { type ProvedChange, proveChange } from "./prove-change.ts";
 import { neverEmpty, sharingDead, sideBySide, withOldStrategies, withOwnDeadQueues, withoutHeld } from "./draining.ts";
-import { freeKey, nextGeneration } from "./free-names.ts";
+import { freeKey, withNewQueues } from "./free-names.ts";
 import { type Holding, leftQueuesTaken } from "./held-queues.ts";
 import { type HeldBack, heldBack } from "./held-back.ts";
 import {
@@ -234,28 +233,6 @@ function movedIn(from: Deployed, to: Deployed): readonly string[] {
   const fixed = new Set(fixedParts(from, to).map(({ consumer }) => consumer));
   const staying = Object.keys(to.system.consumers).filter((consumer) => Object.hasOwn(from.system.consumers, consumer));
   return staying.filter((consumer) => fixed.has(null) || fixed.has(consumer));
-}
-
-/** The new system, with another queue for each consumer that would else have its old one. */
-function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[], names: readonly string[]): System {
-  const taken = new Set([...names, ...[...from.parts, ...to.parts].map(({ name }) => name)]);
-  const { separator } = brokerOf(from.target);
-  const moving = new Set(wanted);
-  const consumers = Object.entries(to.system.consumers).map(([consumer, declared]): readonly [string, Consumer] => {
-    if (!moving.has(consumer)) return [consumer, declared];
-    const old = namesOfQueues(from.system, consumer, separator);
-    const [was, would] = [from.contracts.get(consumer), to.contracts.get(consumer)];
-    const isFree = was?.workQueue !== would?.workQueue;
-    // A suffix or the broker itself may tell the dead queues apart.
-    if (isFree && was?.deadQueue !== would?.deadQueue) return [consumer, declared];
-    const { formerly: _, ...rest } = declared;
-    const moved = isFree ? declared : { ...rest, queue: nextGeneration(old.work, separator, taken) };
-    const { dead } = namesOfQueues({ ...to.system, consumers: { [consumer]: moved } }, consumer, separator);
-    // The old queue and the new one cannot share a dead queue.
-    if (moved.retry === undefined || dead !== old.dead) return [consumer, moved];
-    return [consumer, { ...moved, deadLetter: { ...moved.deadLetter, queue: nextGeneration(dead, separator, taken) } }];
-  });
-  return { ...to.system, consumers: Object.fromEntries(consumers) };
 }
 
 function namesLeft({ held = {} }: Holding): readonly string[] {

@@ -1,3 +1,4 @@
+import { sharesDeadQueue } from "../../../contract/shared-dead-queue.ts";
 import { formatDurationMs, parseDurationMs } from "../../../declare/duration.ts";
 import { type Diagnostic, diagnosed } from "../../../diagnostics/diagnostic.ts";
 import type { Objection } from "../../../contract/choose-strategy.ts";
@@ -42,8 +43,8 @@ export function lengthObjection(plan: ConsumerPlan, { attempts }: RetryPlan): Ob
 }
 
 /** The settings of a shared dead queue are those of no consumer. */
-function diagnoseSettings(plan: ConsumerPlan, { deadQueue }: RabbitmqTarget): Diagnostic[] {
-  if (plan.deadQueueSettings === undefined || plan.deadQueue !== undefined || deadQueue !== "shared") return [];
+function diagnoseSettings(plan: ConsumerPlan, target: RabbitmqTarget): Diagnostic[] {
+  if (plan.deadQueueSettings === undefined || !sharesDeadQueue(target, plan.deadQueue)) return [];
   return diagnosed("RD240", {
     path: ["consumers", plan.consumer, "deadLetter", "queueSettings"],
     message: "this is for the dead queue of one consumer, and the target makes all consumers share one",

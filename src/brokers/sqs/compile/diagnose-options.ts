@@ -1,3 +1,4 @@
+import { sharesDeadQueue } from "../../../contract/shared-dead-queue.ts";
 import { isServiceArn, principalOf } from "./services.ts";
 import { type Diagnostic, type PathSegment, diagnosed } from "../../../diagnostics/diagnostic.ts";
 import { isDirect, type Plan } from "../../../plan/plan.ts";
@@ -60,15 +61,15 @@ export function keyWarning({ kmsKey }: SqsOptions, { consumers, sources }: Plan)
  * Of each message group of a FIFO queue, SQS shows only the letters in front. In a shared dead queue, the letters of one
  * consumer would wait behind those of another.
  */
-export function refuseSharedFifo({ consumers }: Plan, { deadQueue }: SqsTarget): Diagnostic[] {
+export function refuseSharedFifo({ consumers }: Plan, target: SqsTarget): Diagnostic[] {
   const inOrder = consumers
-    .filter((each) => each.order === "per-key" && each.deadQueue === undefined)
+    .filter((each) => each.order === "per-key" && sharesDeadQueue(target, each.deadQueue))
     .map(({ consumer }) => consumer);
-  if (deadQueue !== "shared" || inOrder.length === 0) return [];
+  if (inOrder.length === 0) return [];
   const message = `${inOrder.join(", ")} cannot share a dead queue: with order: "per-key" it is a FIFO queue`;
   const note = "letters of one message group would wait behind those of another consumer, and nobody could send them";
   const help = "name a dead queue of its own in deadLetter.queue of each, or leave deadQueue out";
-  return [misfit(["target", "deadQueue"], deadQueue, message, help, [note])];
+  return [misfit(["target", "deadQueue"], target.deadQueue, message, help, [note])];
 }
 
 function diagnoseAccount(account: unknown): Diagnostic[] {
