@@ -134,3 +134,16 @@ export function springDeadLetterQueue(options: {
     bindings: [binding("orders", "orders.billing", "#"), binding("DLX", "orders.billing.dlq", "orders.billing")],
   };
 }
+
+/** The parts of an export of one virtual host. */
+export interface Parts {
+  readonly queues: readonly object[];
+  readonly exchanges?: readonly object[];
+  readonly bindings?: readonly object[];
+  readonly policies?: readonly object[];
+}
+
+/** An export of RabbitMQ 4.3 with one virtual host. */
+export function exported({ queues, exchanges = [], bindings = [], policies = [] }: Parts): string {
+  return JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, exchanges, queues, bindings, policies });
+}

@@ -2,20 +2,19 @@ import { describe, expect, test } from "vitest";
 
 import { writeYaml } from "../../src/adopt/write-yaml.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
-import { binding, deadTo, exchange, queue, vhosts, waiting } from "../support/known-topologies.ts";
+import {
+  type Parts,
+  binding,
+  deadTo,
+  exchange,
+  exported,
+  queue,
+  vhosts,
+  waiting,
+} from "../support/known-topologies.ts";
 import { adopting, adoptText } from "../support/reported-by-adopt.ts";
 
 const quorum = { "x-queue-type": "quorum" };
-
-interface Parts {
-  readonly queues: readonly object[];
-  readonly exchanges?: readonly object[];
-  readonly bindings?: readonly object[];
-  readonly policies?: readonly object[];
-}
-
-const exported = ({ queues, exchanges = [], bindings = [], policies = [] }: Parts): string =>
-  JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, exchanges, queues, bindings, policies });
 
 const factsOf = ({ unsaid }: Adopted): readonly string[] => unsaid.map(({ place, fact }) => `${place}: ${fact}`);
 

@@ -2,20 +2,21 @@ import { expect, test } from "vitest";
 
 import { wholeName } from "../../src/foreign/purpose.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
-import { binding, deadThrough, exchange, queue, vhosts, waiting } from "../support/known-topologies.ts";
+import {
+  type Parts,
+  binding,
+  deadThrough,
+  exchange,
+  exported,
+  queue,
+  vhosts,
+  waiting,
+} from "../support/known-topologies.ts";
 import { adoptText, reportedByAdopt } from "../support/reported-by-adopt.ts";
 
 const quorum = { "x-queue-type": "quorum" };
 
-interface Parts {
-  readonly queues: readonly object[];
-  readonly exchanges?: readonly object[];
-  readonly bindings?: readonly object[];
-  readonly policies?: readonly object[];
-}
-
-const adopted = ({ queues, exchanges = [], bindings = [], policies = [] }: Parts): Adopted =>
-  adoptText(JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, exchanges, queues, bindings, policies }));
+const adopted = (parts: Parts): Adopted => adoptText(exported(parts));
 
 const policy = (name: string, pattern: string): object => ({
   vhost: "/",

@@ -4,17 +4,13 @@ import { type CompiledSystem, brokers } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
 import { renderAdoption } from "../../src/report/adoption.ts";
 import { adoptedTopologies, exportOf } from "../support/adopted-topologies.ts";
-import { binding, deadThrough, exchange, queue, vhosts, waiting } from "../support/known-topologies.ts";
+import { binding, deadThrough, exchange, exported, queue, waiting } from "../support/known-topologies.ts";
 import { adopting, adoptText } from "../support/reported-by-adopt.ts";
 
 // A queue without arguments stays. The printed requests end only what nothing uses after the old code has gone.
 
 const quorum = { "x-queue-type": "quorum" };
 const bare = (name: string): object => queue(name, quorum);
-
-function textOf(parts: Readonly<Record<"queues" | "exchanges" | "bindings" | "policies", readonly object[]>>): string {
-  return JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, ...parts });
-}
 
 const policy = (name: string, pattern: string, definition: object, more: object = {}): object => {
   return { vhost: "/", name, pattern, "apply-to": "queues", priority: 1, definition, ...more };
@@ -37,7 +33,7 @@ describe("a dead queue with letters of a queue that is not adopted", () => {
     ["stays", bare("billing")],
     ["moves", queue("billing")],
   ] as const)("is not the consumer's, which %s, and its way stays", ([, billing]) => {
-    const text = textOf({ ...parts, queues: [billing, bare("mail"), bare("errors")] });
+    const text = exported({ ...parts, queues: [billing, bare("mail"), bare("errors")] });
     const adopted = only(text, ["billing"]);
     expect(consumersOf(adopted)["billing"]).not.toHaveProperty("deadLetter");
     expect(adopted.unsaid.map(({ fact }) => fact)).toContainEqual(expect.stringContaining("other queues have their"));
@@ -52,7 +48,7 @@ test("a dead queue that cannot stay does not move its consumer, and keeps its le
     bindings: [binding("orders", "billing", "a")],
     policies: [],
   };
-  const adopted = adoptText(textOf(parts));
+  const adopted = adoptText(exported(parts));
   expect(adopted.imports.moves).toEqual([]);
   expect(adopted.proved.compiled.contracts).toMatchObject([{ workQueue: "billing", deadQueue: "billing.dead" }]);
   expect(adopted.unsaid).toContainEqual({
@@ -88,7 +84,7 @@ test("in the middle of a move, the way of the new queue into the dead queue stay
       }),
     ],
   };
-  expect(renderAdoption(only(textOf(made), ["billing"]), false, null)).not.toContain("/e/shop.dead/");
+  expect(renderAdoption(only(exported(made), ["billing"]), false, null)).not.toContain("/e/shop.dead/");
 });
 
 test.for([
@@ -101,7 +97,7 @@ test.for([
     bindings: [binding("orders", "billing", "a")],
     queues: [bare("billing")],
   };
-  const movesWith = (policies: readonly object[]) => adoptText(textOf({ ...parts, policies })).imports.moves.length;
+  const movesWith = (policies: readonly object[]) => adoptText(exported({ ...parts, policies })).imports.moves.length;
   expect([movesWith([given]), movesWith([])]).toEqual([1, 0]);
 });
 
@@ -110,7 +106,7 @@ test("the ways of delayed messages stay, and so do those that other queues send 
   const source = "celery_delayed_delivery";
   expect(celery.imports.stays).toMatchObject([{ oldWays: { ends: [], staying: [{ source }] } }]);
   const text = (waits: readonly string[]): string =>
-    textOf({
+    exported({
       exchanges: [exchange("orders", "topic"), exchange("back", "direct")],
       queues: ["billing", "mail"].map(bare).concat(waits.map((name) => queue(name, waiting(1_000, "back")))),
       bindings: ["billing", "mail"].flatMap((name) => [binding("orders", name, name), binding("back", name, name)]),
@@ -129,7 +125,7 @@ test("a way ends when the waiting queue behind it is empty and no program publis
     bindings: [binding("orders", "billing", "a"), binding("back", "billing", "billing")],
     policies: [],
   };
-  const adopted = adoptText(textOf(parts));
+  const adopted = adoptText(exported(parts));
   const [empty, end] = [
     "when billing.wait is empty, and no program publishes to billing.wait by its name any more, send:",
     "when billing.wait is empty, and no program publishes to back with billing any more, send:",
@@ -166,7 +162,7 @@ test("the owner of the policy of a dead queue that stays has to give it up as we
   const { definitions } =
     adoptedTopologies["Spring AMQP with a waiting queue and a parking lot"] ?? expect.unreachable();
   const own = policy("orders.q.parkingLot", String.raw`^orders\.q\.parkingLot$`, { "delivery-limit": 1_000 });
-  const { imports } = adoptText(textOf({ ...definitions, policies: [own] }));
+  const { imports } = adoptText(exported({ ...definitions, policies: [own] }));
   expect(imports.present.map(({ type }) => type.split(":").at(-1))).toEqual(["Queue", "Policy"]);
 });
 
@@ -177,7 +173,7 @@ test("a limit by a policy does not move a queue that can stay, and the facts hav
     bindings: [binding("orders", "billing", "a")],
     policies: [policy("all", ".*", { "max-length": 100, overflow: "reject-publish" })],
   };
-  const adopted = adoptText(textOf(parts));
+  const adopted = adoptText(exported(parts));
   expect(adopted.imports.moves).toEqual([]);
   expect(consumersOf(adopted)["billing"]).not.toHaveProperty("queueArguments");
   expect(adopted.unsaid.map(({ fact }) => fact)).toContainEqual(expect.stringContaining("max-length is 100"));

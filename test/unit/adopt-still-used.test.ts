@@ -4,7 +4,7 @@ import { brokers, compile, type CompiledSystem } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
 import { renderAdoption } from "../../src/report/adoption.ts";
 import { accepted, checked } from "../support/examples.ts";
-import { binding, exchange, queue, vhosts, waiting } from "../support/known-topologies.ts";
+import { type Parts, binding, exchange, exported, queue, waiting } from "../support/known-topologies.ts";
 import { adopting } from "../support/reported-by-adopt.ts";
 
 // Nobody may delete an old queue while messages of others come into it: the broker would drop them.
@@ -13,15 +13,8 @@ const quorum = { "x-queue-type": "quorum" };
 const bare = (name: string): object => queue(name, quorum);
 const dyingTo = (key: string) => ({ "x-dead-letter-exchange": "", "x-dead-letter-routing-key": key });
 
-interface Parts {
-  readonly exchanges: readonly object[];
-  readonly queues: readonly object[];
-  readonly bindings: readonly object[];
-}
-
 function adopt(parts: Parts, queues: readonly string[] = []): Adopted {
-  const text = JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, policies: [], ...parts });
-  const adopted = adopting({ kind: "adopt", text, queues }, "rabbitmq@4.3", "shop");
+  const adopted = adopting({ kind: "adopt", text: exported(parts), queues }, "rabbitmq@4.3", "shop");
   return adopted.ok ? adopted.value : expect.unreachable();
 }
 
@@ -177,8 +170,7 @@ test("in the middle of a move the sources are those of the new queue", () => {
     queues: [queue("billing", { ...quorum, ...dyingTo("billing.dlq") }), queue("billing.dlq")],
     bindings: [binding("orders", "billing", "order.placed")],
   };
-  const text = (parts: object): string => JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, policies: [], ...parts });
-  const moved = adopting({ kind: "adopt", text: text(before) }, "rabbitmq@4.3", "shop");
+  const moved = adopting({ kind: "adopt", text: exported(before) }, "rabbitmq@4.3", "shop");
   const first = moved.ok ? moved.value : expect.unreachable();
   const renamed = {
     ...first.draft.system,
@@ -187,20 +179,23 @@ test("in the middle of a move the sources are those of the new queue", () => {
     ),
   };
   const compiled = accepted(compile(checked(renamed), { broker: "rabbitmq", version: "4.3" }));
-  const made = brokers.rabbitmq.exportFormats["definitions"]?.(compiled as CompiledSystem<"rabbitmq">, "/") as Parts;
+  const made = brokers.rabbitmq.exportFormats["definitions"]?.(
+    compiled as CompiledSystem<"rabbitmq">,
+    "/",
+  ) as Required<Parts>;
   const between = {
     ...made,
     // The deployment bound the new queue, and a request has unbound the old one.
     exchanges: [...before.exchanges, ...made.exchanges],
     queues: [...before.queues, ...made.queues],
   };
-  const again = adopting({ kind: "adopt", text: text(between), queues: ["billing"] }, "rabbitmq@4.3", "shop");
+  const again = adopting({ kind: "adopt", text: exported(between), queues: ["billing"] }, "rabbitmq@4.3", "shop");
   const second = again.ok ? again.value : expect.unreachable();
   expect(second.draft.system.consumers).toMatchObject({ billing: { from: { orders: ["order.placed"] } } });
   expect(second.imports.moves).toMatchObject([{ next: "billing.2" }]);
   expect(said(second).filter((line) => line.includes("let the producers send"))).toEqual([]);
   // The queue of another system is no successor.
-  const other = adopting({ kind: "adopt", text: text(between), queues: ["billing"] }, "rabbitmq@4.3", "store");
+  const other = adopting({ kind: "adopt", text: exported(between), queues: ["billing"] }, "rabbitmq@4.3", "store");
   expect(other.ok && other.value.imports.moves).toMatchObject([{ next: "billing.3" }]);
 });
 
