@@ -11,7 +11,7 @@ import { type Broker, createVhost } from "../support/live.ts";
 import { createManagement, type JsonObject } from "../support/management.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-// Random systems on a live broker, each in a virtual host of its own. Whatever compiles is no difference to itself there.
+// Random systems on a live broker, each in a virtual host of its own. `diff` finds no difference to any of them.
 
 const folder = temporaryFolder("diff-random");
 const perBroker = Number(process.env["REDELIVER_SYSTEMS"] ?? 10);

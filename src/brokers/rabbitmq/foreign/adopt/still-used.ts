@@ -7,8 +7,8 @@ import { type Looking, waysInto } from "./looking.ts";
  * The messages that may come into an old queue when its own consumer has gone. Nobody may delete it before they end:
  * without the queue the broker drops them.
  *
- * @param own the old queues of the consumer, which send nothing there at the end
- * @param returning waiting queues whose messages come back to it, or to its successor
+ * @param own the old queues of the consumer. They send nothing there at the end
+ * @param returning the waiting queues before it. Other steps wait for their messages
  */
 export function stillUsedBy(
   { topology, settings, surroundings }: Looking,
