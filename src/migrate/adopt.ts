@@ -266,11 +266,13 @@ function formsOf(
   reason: string,
 ): readonly { readonly consumer: FoundConsumer; readonly unsaid: readonly Unsaid[] }[] {
   const limits = lengthLimits?.unsaid ?? [];
+  // Without its own limits the queue cannot stay, and another one has its settings as arguments.
+  const unlimited = lengthLimits === undefined ? own : { ...own, queueSettings: undefined };
   const kept = dead === undefined ? [] : [{ place: dead.value, fact: `it is not the declared dead queue: ${reason}` }];
   return [
-    { consumer: { ...own, dead, deadQueueSettings }, unsaid: limits },
+    { consumer: { ...unlimited, dead, deadQueueSettings }, unsaid: limits },
     { consumer: { ...own, lengthLimits }, unsaid: kept },
-    { consumer: own, unsaid: [...limits, ...kept] },
+    { consumer: unlimited, unsaid: [...limits, ...kept] },
   ];
 }
 

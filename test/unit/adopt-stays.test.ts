@@ -178,3 +178,24 @@ test("a limit by a policy does not move a queue that can stay, and the facts hav
   expect(consumersOf(adopted)["billing"]).not.toHaveProperty("queueArguments");
   expect(adopted.unsaid.map(({ fact }) => fact)).toContainEqual(expect.stringContaining("max-length is 100"));
 });
+
+test("a queue with limits by arguments stays with them, and one with a limit by a policy without it", () => {
+  const limited = (more: object, definition: object) =>
+    adoptText(
+      exported({
+        exchanges: [exchange("orders", "topic")],
+        queues: [queue("billing", { ...quorum, ...more }), bare("billing.dead")],
+        bindings: [binding("orders", "billing", "a")],
+        policies: [policy("limits", "^billing$", { overflow: "reject-publish", ...definition })],
+      }),
+    );
+  const own = limited({ "x-max-length": 50 }, {});
+  expect(consumersOf(own)).toMatchObject({ billing: { queueSettings: "policy", queueArguments: { maxLength: 50 } } });
+  expect(own.imports.moves).toEqual([]);
+  // The smaller one is in force, and an argument cannot change.
+  const both = limited({ "x-max-length": 50 }, { "max-length": 20 });
+  expect(consumersOf(both)["billing"]).not.toHaveProperty("queueSettings");
+  const byPolicy = limited({}, { "max-length": 20 });
+  expect(consumersOf(byPolicy)).toMatchObject({ billing: { queueSettings: "policy" } });
+  expect(consumersOf(byPolicy)["billing"]).not.toHaveProperty("queueArguments");
+});

@@ -100,6 +100,17 @@ function waysIn({ topology, settings }: Looking): readonly (readonly [string, st
   ];
 }
 
+/** The place of the queue's settings, and its limits. A queue that stays gets no new arguments. */
+function settingsOf(looking: Looking, settings: EffectiveSettings, hasTimeout: boolean) {
+  const limits = lengthLimitsOf(looking, settings);
+  const own = limits?.ownArguments ?? [];
+  const timeout = hasTimeout ? ["x-consumer-timeout"] : [];
+  const queueSettings = bareSettingsOf(looking, settings.queue, [...inferredArguments, ...timeout, ...own]);
+  return queueSettings === undefined || own.length > 0
+    ? { queueSettings, lengthLimits: limits, unsaidLimits: [] }
+    : { queueSettings, lengthLimits: undefined, unsaidLimits: limits?.unsaid ?? [] };
+}
+
 function consumerOf(
   looking: Looking,
   settings: EffectiveSettings,
@@ -116,10 +127,7 @@ function consumerOf(
   const framework = system === null ? frameworkOf(namesAround(looking, queue)) : null;
   const schedule = scheduleOf(looking, settings, course);
   const sources = sourcesOf(looking, queue, system);
-  const queueSettings = bareSettingsOf(looking, queue, [
-    ...inferredArguments,
-    ...(hasTimeout ? ["x-consumer-timeout"] : []),
-  ]);
+  const { queueSettings, lengthLimits, unsaidLimits } = settingsOf(looking, settings, hasTimeout);
   const deadToday = deadOf(looking, queue, course);
   const deadQueueSettings = deadToday && bareSettingsOf(looking, deadToday.value, []);
   const isForeignDead = system === null && othersDead.has(deadToday?.value ?? "");
@@ -129,7 +137,6 @@ function consumerOf(
   const dead = leavesDead ? undefined : deadToday;
   const crash = crashOf(looking, settings, schedule, system !== null);
   const timeout = timeoutOf(looking, queue);
-  const limits = lengthLimitsOf(looking, settings);
   return {
     consumer: {
       queue,
@@ -141,7 +148,7 @@ function consumerOf(
       dead,
       parked: parkedOf(looking, queue),
       queueArguments: argumentsOf(looking, queue, hasTimeout),
-      lengthLimits: queueSettings === undefined ? limits : undefined,
+      lengthLimits,
       handlerTimeoutMs: timeout,
       queueSettings,
       deadQueueSettings: dead && deadQueueSettings,
@@ -150,8 +157,7 @@ function consumerOf(
     unsaid: [
       ...sources.unsaid,
       ...schedule.unsaid.map((fact) => ({ place: queue, fact })),
-      // A queue that stays gets no new arguments.
-      ...(queueSettings === undefined ? [] : (limits?.unsaid ?? [])),
+      ...unsaidLimits,
       ...(leavesDead && deadToday !== undefined
         ? [
             {

@@ -39,14 +39,22 @@ export const inferredArguments = [
   "x-quorum-initial-group-size",
 ] as const;
 
-/** The limits on the length of a work queue that a declaration can have: a full queue refuses messages. */
+/**
+ * The limits on the length of a work queue that a declaration can have: a full queue refuses messages. `ownArguments` has
+ * the arguments of the queue for them; it is empty if a policy has one of them.
+ */
 export function lengthLimitsOf(
   looking: Looking,
   { queue, maxLength, maxLengthBytes, overflow }: EffectiveSettings,
-): FoundConsumer["lengthLimits"] {
+): (NonNullable<FoundConsumer["lengthLimits"]> & { readonly ownArguments: readonly string[] }) | undefined {
   if (overflow !== "reject-publish" || (maxLength === null && maxLengthBytes === null)) return undefined;
+  const given = looking.topology.queues.find(({ name }) => name === queue)?.arguments ?? {};
+  const inForce = Object.entries({ "x-max-length": maxLength, "x-max-length-bytes": maxLengthBytes }).filter(
+    ([, value]) => value !== null,
+  );
   return {
     value: { ...(maxLength === null ? {} : { maxLength }), ...(maxLengthBytes === null ? {} : { maxLengthBytes }) },
+    ownArguments: inForce.every(([key, value]) => given[key] === value) ? inForce.map(([key]) => key) : [],
     from: `${queue} has these limits, and refuses messages while it is full`,
     unsaid: valuesAmong(looking, queue, lengthKeys),
   };
