@@ -46,6 +46,8 @@ export interface Evidence {
 export interface LiveRequest {
   readonly name: string;
   readonly path: string;
+  /** True if the broker may refuse this to the user. The answer is then left out. */
+  readonly isOptional?: true;
 }
 
 /** Reads a running broker that answers GET requests. Nothing here does input or output. */

@@ -56,8 +56,11 @@ async function readWithin<Deployment>(
 ): Promise<Checked<Deployment>> {
   const { namespace } = address;
   const waitMs = limits.patienceMs ?? patienceMs;
-  const ask = async ({ name, path }: LiveRequest, wholeMs: number | null): Promise<Answer> =>
-    ({ name, ...(await get(address, path, { waitMs, wholeMs, budget }, reader)) }) as Answer;
+  const ask = async ({ name, path, isOptional }: LiveRequest, wholeMs: number | null) => ({
+    name,
+    isOptional: isOptional === true,
+    ...(await get(address, path, { waitMs, wholeMs, budget }, reader)),
+  });
   const greeting = await ask(reader.greeting, limits.greetingMs ?? greetingMs);
   if ("problem" in greeting) return { ok: false, diagnostics: [greeting.problem] };
   if (!reader.isGreeting(greeting.text))
@@ -67,12 +70,14 @@ async function readWithin<Deployment>(
       help: reader.unreachableHelp,
     });
   const answers = [greeting, ...(await Promise.all(reader.requests(namespace).map((request) => ask(request, null))))];
-  const problem = answers.find((each) => "problem" in each);
+  const problem = answers.find((each) => "problem" in each && !(each.isOptional && refusals.has(each.status ?? 0)));
   if (problem !== undefined && "problem" in problem) return { ok: false, diagnostics: [problem.problem] };
-  return reader.read(new Map(answers.map((each) => [each.name, "text" in each ? each.text : ""])), namespace);
+  const texts = answers.flatMap((each) => ("text" in each ? [[each.name, each.text] as const] : []));
+  return reader.read(new Map(texts), namespace);
 }
 
-type Answer = { readonly name: string } & ({ readonly text: string } | { readonly problem: Diagnostic });
+/** The HTTP statuses of an answer that this user may not have, or that this broker does not know. */
+const refusals: ReadonlySet<number> = new Set([401, 403, 404]);
 
 /**
  * Changes a running broker with one request after the other.

@@ -156,7 +156,10 @@ describe.each(brokers())("users of $fullVersion", (broker) => {
       const { vhost } = await populatedVhost(broker);
       const url = await userUrl(broker, tag, [vhost]);
       const asAdministrator = sorted(topologyIn(await readUrl(broker.managementUrl, vhost), vhost));
-      expect(sorted(topologyIn(await readUrl(url, vhost), vhost))).toEqual(asAdministrator);
+      const one = await readUrl(url, vhost);
+      expect(sorted(topologyIn(one, vhost))).toEqual(asAdministrator);
+      // The broker shows parameters to a policymaker alone.
+      expect(one.ok && one.value.virtualHosts[0]?.shovels).toEqual(tag === "policymaker" ? [] : undefined);
       const all = await readUrl(url);
       expect(sorted(topologyIn(all, vhost))).toEqual(asAdministrator);
       expect(all.ok && all.value.virtualHosts.map(({ name }) => name)).toEqual([vhost]);

@@ -141,9 +141,10 @@ export interface Parts {
   readonly exchanges?: readonly object[];
   readonly bindings?: readonly object[];
   readonly policies?: readonly object[];
+  readonly parameters?: readonly object[];
 }
 
 /** An export of RabbitMQ 4.3 with one virtual host. */
-export function exported({ queues, exchanges = [], bindings = [], policies = [] }: Parts): string {
-  return JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, exchanges, queues, bindings, policies });
+export function exported({ queues, exchanges = [], bindings = [], policies = [], parameters = [] }: Parts): string {
+  return JSON.stringify({ rabbitmq_version: "4.3.6", vhosts, exchanges, queues, bindings, policies, parameters });
 }

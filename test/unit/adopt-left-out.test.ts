@@ -181,3 +181,30 @@ test("federated queues alone are refused", () => {
     { code: "RD331", notes: [expect.stringMatching(/^billing: it is left out/)] },
   ]);
 });
+
+test("a queue that a shovel empties is no work queue, and shovels show as users of others", () => {
+  const shovel = (name: string, value: object): object => ({ vhost: "/", component: "shovel", name, value });
+  const uris = { "src-uri": "amqp://me:secret@a", "dest-uri": "amqp://me:secret@b" };
+  const found = adopted({
+    exchanges: [exchange("events", "topic")],
+    queues: [
+      queue("outbox", quorum),
+      queue("old", { "x-queue-type": "quorum", ...deadThrough("", "old.dead") }),
+      queue("old.dead", quorum),
+    ],
+    bindings: [binding("events", "outbox", "o.*"), binding("events", "old", "r.*")],
+    parameters: [
+      shovel("wan", { ...uris, "src-queue": "outbox", "dest-queue": "old" }),
+      shovel("back", { ...uris, "src-protocol": "amqp10", "src-address": "/queues/old%2Edead", "dest-exchange": "x" }),
+    ],
+  });
+  expect(consumersOf(found)).toEqual(["old"]);
+  expect(factsOf(found)).toEqual(
+    expect.arrayContaining([
+      "outbox: the shovel wan takes its messages on, and nobody retries these",
+      "old: the shovel wan publishes to it by its name, and has to name a new queue that takes its place",
+      "old.dead: the shovel back takes its letters away, so redeliver dead does not find them",
+    ]),
+  );
+  expect(JSON.stringify(found)).not.toContain("secret");
+});

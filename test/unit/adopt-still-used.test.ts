@@ -61,6 +61,18 @@ test("a queue that another one dead-letters into keeps its old code, and is not 
   expect(alone.imports.moves.map(({ remove }) => remove)).toEqual([["DELETE /api/queues/%2F/stage2"]]);
 });
 
+test("a shovel publishes to a waiting queue: it goes only when that one no longer does", () => {
+  const adopted = adopt({
+    queues: [bare("work"), queue("work.delay", { ...quorum, ...waiting(900_000, "", "work") })],
+    exchanges: [exchange("in", "fanout")],
+    bindings: [binding("in", "work"), binding("in", "work.delay")],
+    parameters: [{ vhost: "/", component: "shovel", name: "wan", value: { "dest-queue": "work.delay" } }],
+  });
+  expect(said(adopted).filter((line) => line.includes("is empty"))).toEqual([
+    "2. when work.delay is empty, and no program publishes to in, or to work.delay by the shovel wan any more, send:",
+  ]);
+});
+
 test("a waiting queue that another queue dead-letters into stays", () => {
   const adopted = adopt(
     {

@@ -191,7 +191,7 @@ describe("a running broker", () => {
     const { port, requests, credentials } = await fake(answersOf());
     const { code, out } = await auditSeparately(["--url", `http://auditor:${encoded}@127.0.0.1:${port}`]);
     expect([code, out.includes("0 queues in 1 virtual host")]).toEqual([0, true]);
-    expect(requests).toHaveLength(7);
+    expect(requests).toHaveLength(8);
     expect(requests.every((each) => each.startsWith("GET /api/"))).toBe(true);
     expect(new Set(credentials)).toEqual(new Set([`auditor:${password}`]));
     await auditSeparately(["--url", `http://127.0.0.1:${port}/a%2Fb`], {

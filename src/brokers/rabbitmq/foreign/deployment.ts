@@ -3,6 +3,7 @@ import type { DeploymentPart } from "../../broker.ts";
 import { type RabbitmqTarget, formatTarget, versions } from "../compile/capabilities.ts";
 import type { Arguments, BrokerTopology } from "../prove/semantics.ts";
 import { parseRabbitmqTarget } from "../compile/target.ts";
+import type { Shovel } from "./shovels.ts";
 
 /** The content of a broker by virtual host, regardless of its origin. */
 export interface Deployment {
@@ -17,6 +18,8 @@ export interface VirtualHost {
   /** Its name on the broker, if that is another one. */
   readonly ownName?: string;
   readonly topology: BrokerTopology;
+  /** Left out if the broker does not show them to the user. */
+  readonly shovels?: readonly Shovel[] | undefined;
   /** The broker's own report on each queue. Left out if the source has none. */
   readonly reports?: ReadonlyMap<string, QueueReport>;
 }

@@ -47,6 +47,8 @@ function requests(virtualHost: string | null): readonly LiveRequest[] {
   return [
     ...(virtualHost === null ? [{ name: "vhosts", path: "api/vhosts?disable_stats=true" }] : []),
     ...["exchanges", "queues", "bindings", "policies", "operator-policies"].map(list),
+    // Only a policymaker and an administrator may read parameters. Source: `rabbit_mgmt_wm_parameters:is_authorized/2`.
+    { name: "shovels", path: `api/parameters/shovel${below}`, isOptional: true },
   ];
 }
 
@@ -88,17 +90,26 @@ function read(answers: ReadonlyMap<string, string>, virtualHost: string | null):
     queues: listOf("queues"),
     bindings: listOf("bindings"),
     policies: listOf("policies"),
-    parameters: listOf("operator-policies").map((each) =>
-      isEntry(each) ? { vhost: each["vhost"], component: "operator_policy", name: each["name"], value: each } : each,
-    ),
+    parameters: [
+      ...listOf("shovels"),
+      ...listOf("operator-policies").map((each) =>
+        isEntry(each) ? { vhost: each["vhost"], component: "operator_policy", name: each["name"], value: each } : each,
+      ),
+    ],
   };
   const reports = listOf("reports");
-  const hasReports = lists.has("reports");
+  const [hasReports, hasShovels] = [lists.has("reports"), lists.has("shovels")];
   lists.clear();
   const read = readDefinitionsData(definitions);
-  const deployment = read.ok && hasReports ? { ...read, value: withReports(read.value, reports) } : read;
+  const known = read.ok && !hasShovels ? { ...read, value: withoutShovels(read.value) } : read;
+  const deployment = known.ok && hasReports ? { ...known, value: withReports(known.value, reports) } : known;
   if (!deployment.ok || hidden.length === 0) return deployment;
   return { ...deployment, warnings: [leftOut(hidden), ...deployment.warnings] };
+}
+
+function withoutShovels(deployment: Deployment): Deployment {
+  const virtualHosts = deployment.virtualHosts.map((each) => ({ ...each, shovels: undefined }));
+  return { ...deployment, virtualHosts };
 }
 
 function withReports(deployment: Deployment, reports: readonly unknown[]): Deployment {

@@ -6,6 +6,7 @@ import { type Deployment, namelessVirtualHost } from "./deployment.ts";
 import { assembleDeployment } from "./import/assemble.ts";
 import { type Drafts, type DraftVirtualHost, type Lifetime, draftOf } from "./import/draft.ts";
 import { argumentsOf, definitionOf } from "./import/arguments.ts";
+import { shovelOf } from "./shovels.ts";
 
 /**
  * The lists of an export that Redeliver reads. It skips users, permissions and limits, because they decide nothing
@@ -150,6 +151,7 @@ function readNamed(
   if (list === "policies") return readPolicy({ ...entry, name }, "user", draft);
   if (list === "parameters") {
     // Operator policies are parameters. Source: `rabbit_policy:set_op/7`, `rabbit_runtime_parameters:list/0`.
+    if (entry["component"] === "shovel" && isEntry(entry["value"])) draft.shovels.push(shovelOf(name, entry["value"]));
     if (entry["component"] !== "operator_policy") return null;
     if (!isEntry(entry["value"])) return { key: "value", message: "an operator policy is no object" };
     return readPolicy({ ...entry["value"], name }, "operator", draft);

@@ -7,7 +7,7 @@ import { type RabbitmqTarget, capabilities, rabbitmqLimits } from "../../compile
 import { deadExchange, failedExchange, parkedQueue, sharedRole } from "../../compile/names.ts";
 import { semanticsVersionOf } from "../../prove/semantics.ts";
 import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts";
-import type { Deployment } from "../deployment.ts";
+import type { Deployment, VirtualHost } from "../deployment.ts";
 import { courseOf } from "./course.ts";
 import { frameworkOf } from "./frameworks.ts";
 import { deadOf, deadQueueToday } from "./dead-of.ts";
@@ -35,8 +35,9 @@ export function inferSystem(
   target: RabbitmqTarget,
   only: readonly string[],
 ): Checked<FoundSystem> {
-  const [{ topology } = { topology: { exchanges: [], queues: [], bindings: [], policies: [] } }] = virtualHosts;
-  const looking = lookAt(topology, semanticsVersionOf(target));
+  const [host] = virtualHosts;
+  const topology = host?.topology ?? { exchanges: [], queues: [], bindings: [], policies: [] };
+  const looking = lookAt(topology, semanticsVersionOf(target), host?.shovels);
   const { settings } = looking;
   const isChosen = ({ queue }: EffectiveSettings): boolean => only.length === 0 || only.includes(queue);
   const own = new Set(settings.flatMap((each) => ownSystemOf(topology, each)?.system ?? []));
@@ -80,6 +81,7 @@ export function inferSystem(
       ...inferred.flatMap(({ unsaid }) => unsaid),
       ...deadQueues.flatMap((dead) => unsaidOfDead(looking, dead)),
       ...others.flatMap((each) => leftOut(looking, each, deadQueues)),
+      ...(host === undefined || host.shovels !== undefined ? [] : [unknownShovels(host)]),
       ...(only.length > 0 || name !== null
         ? []
         : systemsApart(
@@ -88,6 +90,12 @@ export function inferSystem(
           )),
     ],
   });
+}
+
+function unknownShovels({ name, ownName = name }: VirtualHost) {
+  const fact =
+    "this user may not read its shovels, so a queue that one empties counts as a work queue; the tag policymaker shows them";
+  return { place: `the virtual host ${ownName}`, fact };
 }
 
 function waysIn({ topology, settings }: Looking): readonly (readonly [string, string])[] {

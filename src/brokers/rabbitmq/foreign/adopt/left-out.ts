@@ -2,13 +2,14 @@ import type { Unsaid } from "../../../../adopt/found.ts";
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import { purposeOf } from "../../../../foreign/purpose.ts";
 import type { EffectiveSettings } from "../../prove/semantics.ts";
-import type { Looking } from "./looking.ts";
+import { type Looking, shovelFrom } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
 
 /** Queues of single instances are not retried, and neither are delays of producers, copies and replies. */
 export function isWorkQueue(looking: Looking, settings: EffectiveSettings): boolean {
   const { queue } = settings;
   if (ownSystemOf(looking.topology, settings) !== null) return true;
+  if (shovelFrom(looking, queue) !== undefined) return false;
   if (looking.surroundings.shapeOf(queue) !== "work" || looking.delays.has(queue)) return false;
   return ownerOf(looking, settings) === null && purposeOf(queue) === null;
 }
@@ -52,6 +53,8 @@ export function leftOut(
     return said(
       `its messages go on to ${next.join(", ")} after ${formatDurationMs(settings.messageTtlMs ?? 0)}, so it seems to be a delay of producers, and stays as it is; if it has a consumer of its own, declare that by hand`,
     );
+  const shovel = shape === "work" ? shovelFrom(looking, queue) : undefined;
+  if (shovel !== undefined) return said(`the shovel ${shovel} takes its messages on, and nobody retries these`);
   const purpose = purposeOf(queue);
   return shape !== "work" || purpose === null || purpose === "failures"
     ? []

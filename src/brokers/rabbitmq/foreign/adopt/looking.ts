@@ -11,12 +11,13 @@ import {
 } from "../../prove/semantics.ts";
 import { purposeOf } from "../../../../foreign/purpose.ts";
 import { type QueueShape, type Surroundings, surroundingsOf } from "../audit/surroundings.ts";
+import type { Shovel } from "../shovels.ts";
 import { isSharedDelay } from "./frameworks.ts";
 
 /** One topology with all that an inference asks about it. */
 export type Looking = ReturnType<typeof lookAt>;
 
-export function lookAt(topology: BrokerTopology, version: SemanticsVersion) {
+export function lookAt(topology: BrokerTopology, version: SemanticsVersion, shovels: readonly Shovel[] = []) {
   const semantics = semanticsOf(topology, version);
   const policies = indexPolicies(topology.policies);
   const queues = new Map(topology.queues.map((queue) => [queue.name, queue]));
@@ -28,6 +29,7 @@ export function lookAt(topology: BrokerTopology, version: SemanticsVersion) {
   const delayedInto = new Set([...delays.values()].flat());
   return {
     topology,
+    shovels,
     version,
     semantics,
     surroundings: {
@@ -107,4 +109,9 @@ export function waysInto({ bindings }: BrokerTopology, queue: string): readonly 
   return bindings.filter(
     ({ source, destination, destinationKind }) => source !== "" && destination === queue && destinationKind === "queue",
   );
+}
+
+/** The shovel that takes the messages of a queue. */
+export function shovelFrom({ shovels }: Looking, queue: string): string | undefined {
+  return shovels.find(({ fromQueue }) => fromQueue === queue)?.name;
 }

@@ -11,7 +11,7 @@ import { type Looking, waysInto } from "./looking.ts";
  * @param returning the waiting queues before it. Other steps wait for their messages
  */
 export function stillUsedBy(
-  { topology, settings, surroundings }: Looking,
+  { topology, settings, surroundings, shovels }: Looking,
   queue: string,
   own: readonly string[],
   returning: readonly string[] = [],
@@ -51,6 +51,7 @@ export function stillUsedBy(
         const keys = [...new Set(all.map(({ routingKey }) => routingKey))].filter((key) => key !== "");
         return `${source}${keys.length === 0 ? "" : ` with ${keys.join(", ")}`}`;
       }),
+      ...shovels.flatMap(({ name, intoQueue }) => (intoQueue === queue ? [`${queue} by the shovel ${name}`] : [])),
       // The default exchange is its only way in.
       ...(isFed ? [] : [`${queue} by its name`]),
     ],

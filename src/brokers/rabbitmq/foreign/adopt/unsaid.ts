@@ -2,7 +2,7 @@ import type { FoundConsumer, Unsaid } from "../../../../adopt/found.ts";
 import type { EffectiveSettings } from "../../prove/semantics.ts";
 import { purposeOf } from "../../../../foreign/purpose.ts";
 import type { Course } from "./course.ts";
-import type { Looking } from "./looking.ts";
+import { type Looking, shovelFrom } from "./looking.ts";
 
 /** The arguments and keys of policies that a declaration has no property for, with the consequence. */
 const reasons: Readonly<Record<string, string>> = {
@@ -101,6 +101,11 @@ export function unsaidOf(
     ...(course.end === "lost"
       ? [{ ...said("a rejected message has no way on, and the broker deletes it today"), isLoss: true as const }]
       : []),
+    ...looking.shovels.flatMap(({ name, intoQueue }) =>
+      intoQueue === queue
+        ? [said(`the shovel ${name} publishes to it by its name, and has to name a new queue that takes its place`)]
+        : [],
+    ),
     ...(handedOn === null
       ? []
       : [
@@ -122,11 +127,17 @@ function hasFailures({ surroundings, settings }: Looking): boolean {
   return settings.some(({ queue }) => surroundings.shapeOf(queue) === "dead" && purposeOf(queue) === "failures");
 }
 
-/** The limits by which a dead queue loses letters today. */
+/** The limits by which a dead queue loses letters today, and a shovel that takes them away. */
 export function unsaidOfDead(looking: Looking, dead: string): readonly Unsaid[] {
   const refuses = looking.valuesOf(dead)["overflow"] === "reject-publish";
   const keys = Object.keys(deadReasons).filter((key) => !(refuses && lengthKeys.includes(key)));
-  return valuesAmong(looking, dead, keys, deadReasons).map((each) => ({ ...each, isLoss: true as const }));
+  const shovel = shovelFrom(looking, dead);
+  return [
+    ...valuesAmong(looking, dead, keys, deadReasons).map((each) => ({ ...each, isLoss: true as const })),
+    ...(shovel === undefined
+      ? []
+      : [{ place: dead, fact: `the shovel ${shovel} takes its letters away, so redeliver dead does not find them` }]),
+  ];
 }
 
 function valuesAmong(

@@ -32,8 +32,8 @@ function assembleVirtualHost(draft: DraftVirtualHost, isStack: boolean, warnings
   const queues = queuesOf(draft, warnings);
   const { exchanges, bindings } = routesOf(draft, new Set(queues.map(({ name }) => name)), isStack, warnings);
   const topology = Object.freeze({ exchanges, queues, bindings, policies: policiesOf(draft, warnings) });
-  const { name, ownName } = draft;
-  return Object.freeze({ name, ...(ownName === undefined ? {} : { ownName }), topology });
+  const { name, ownName, shovels } = draft;
+  return Object.freeze({ name, ...(ownName === undefined ? {} : { ownName }), topology, shovels });
 }
 
 /**

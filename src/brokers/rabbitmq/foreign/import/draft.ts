@@ -1,4 +1,5 @@
 import type { Arguments, BrokerBinding, BrokerPolicy } from "../../prove/semantics.ts";
+import type { Shovel } from "../shovels.ts";
 
 /** The events at which the broker itself deletes a resource. Each is false if the source leaves it out. */
 export interface Lifetime {
@@ -37,6 +38,7 @@ export interface DraftVirtualHost {
   readonly queues: DraftQueue[];
   readonly bindings: BrokerBinding[];
   readonly policies: DraftPolicy[];
+  readonly shovels: Shovel[];
 }
 
 /** The virtual hosts of a source. Each is made when an entry first names it. */
@@ -46,7 +48,15 @@ export function draftOf(drafts: Drafts, name: string, ownName = name): DraftVirt
   const known = drafts.get(name);
   if (known !== undefined) return known;
   const named = name === ownName ? { name } : { name, ownName };
-  const draft = { ...named, defaultQueueType: null, exchanges: [], queues: [], bindings: [], policies: [] };
+  const draft = {
+    ...named,
+    defaultQueueType: null,
+    exchanges: [],
+    queues: [],
+    bindings: [],
+    policies: [],
+    shovels: [],
+  };
   drafts.set(name, draft);
   return draft;
 }
