@@ -2,12 +2,13 @@ import type { DraftDeclaration } from "./declare-found.ts";
 import type { Move } from "./found.ts";
 
 /** The parts of a consumer's declaration that change with its new queue. */
-function changedBy({ system }: DraftDeclaration, { consumer, keptDead }: Move) {
+function changedBy({ system, options }: DraftDeclaration, { consumer, keptDead }: Move) {
   const { deadLetter = {}, queueSettings, ...others } = Object(system.consumers[consumer]) as Declared;
   const gone = keptDead === null ? ["queue", "queueSettings"].filter((key) => Object.hasOwn(deadLetter, key)) : [];
   const kept = Object.entries(deadLetter).filter(([key]) => !gone.includes(key));
-  // A template gives the dead queue of the new queue another name.
-  const isNamed = keptDead !== null && deadLetter["queue"] !== keptDead;
+  // A template gives the dead queue of the new queue another name, unless all share one.
+  const isShared = options["deadQueue"] === "shared";
+  const isNamed = keptDead !== null && !isShared && deadLetter["queue"] !== keptDead;
   const dead = { ...(isNamed ? { queue: keptDead } : {}), ...Object.fromEntries(kept) };
   return { others, dead, gone, isNamed, hasSettings: queueSettings !== undefined };
 }

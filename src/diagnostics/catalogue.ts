@@ -187,7 +187,7 @@ export const catalogue = {
   ),
   RD333: warning(
     "A queue that two consumers would own",
-    "Several work queues send their dead letters to one queue. In this declaration each consumer owns a dead queue, so that its letters and its alarm are its own. On SQS standard queues keep a shared one, unless FIFO queues share one as well. The new dead queues get names of their own, and the import leaves out the shared queue. Letters that lie there stay there. Read them, or send them again with `redeliver dead`, before you delete it.",
+    "Several work queues send their dead letters to one queue. In this declaration each consumer owns a dead queue, so that its letters and its alarm are its own. One shared dead queue stays, with `deadQueue: shared` in the target: on SQS one of standard queues, and on RabbitMQ a quorum queue without arguments. The new dead queues get names of their own, and the import leaves out the shared queue. Letters that lie there stay there. Read them, or send them again with `redeliver dead`, before you delete it.",
   ),
   RD334: warning(
     "A deployment over the queue would lose messages",

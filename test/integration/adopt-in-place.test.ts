@@ -31,6 +31,7 @@ const topologies = [
   "Celery with native delayed delivery",
   "three waiting queues by hand",
   "delayed retry by a policy",
+  "one dead queue for all",
 ];
 const retry = { attempts: 3, backoff: { kind: "constant", delay: "200ms" } };
 
@@ -44,7 +45,7 @@ describe.for(brokers())("on RabbitMQ $version", { concurrent: true, timeout: 300
   test.for(possible)(
     "%s: every queue keeps its name and its messages, and new code handles all of them",
     async (name, { expect, onTestFinished }) => {
-      const { definitions, consumers } = adoptedTopologies[name] ?? expect.unreachable();
+      const { definitions, consumers, options } = adoptedTopologies[name] ?? expect.unreachable();
       const { version } = broker;
       const { vhost, amqpUrl, dispose } = await createVhost(broker);
       onTestFinished(dispose);
@@ -83,7 +84,7 @@ describe.for(brokers())("on RabbitMQ $version", { concurrent: true, timeout: 300
           Object.entries(declared.consumers).map(([key, own]) => [key, { ...own, retry, crash: undefined }]),
         ),
       } as SystemInput);
-      const target = { broker: "rabbitmq", version } as const;
+      const target = { broker: "rabbitmq", version, ...options } as const;
       const { contracts } = accepted(compile(system, target));
       expect(contracts.map(({ workQueue }) => workQueue).toSorted()).toEqual(Object.keys(consumers).toSorted());
 
@@ -107,7 +108,7 @@ describe.for(brokers())("on RabbitMQ $version", { concurrent: true, timeout: 300
       }
       const engine = await (hasPulumiCli ? pulumiEngine : modelledEngine)(broker);
       onTestFinished(engine.dispose);
-      const deployment = { component: "adopted", vhost, system, version, strategy: "auto" } as const;
+      const deployment = { component: "adopted", vhost, system, version, strategy: "auto", ...options } as const;
       expect(await engine.up(deployment)).toBeNull();
       await publish("after", work);
       // Each message on its way to the old code arrives before the answer to a cancel.
@@ -160,8 +161,10 @@ describe.for(brokers())("on RabbitMQ $version", { concurrent: true, timeout: 300
       for (const request of requestsIn(said.out)) await management.delete(request);
       const declaredFile = join(folder, `${version} ${name} now.json`);
       writeFileSync(declaredFile, JSON.stringify(system));
+      const targetFile = join(folder, `${version} ${name} target.json`);
+      writeFileSync(targetFile, JSON.stringify(target));
       await until(30_000, async () => {
-        const diff = await runSeparately(["diff", declaredFile, "--target", `rabbitmq@${version}`, "--url", url]);
+        const diff = await runSeparately(["diff", declaredFile, "--target", targetFile, "--url", url]);
         return diff.out.includes(rest);
       });
       expect(await engine.up(deployment)).toBeNull();

@@ -125,7 +125,7 @@ describe.for(liveBrokers())("on RabbitMQ $version", { concurrent: true, timeout:
         }),
       );
       const system = checked(JSON.parse(JSON.stringify({ ...declaration, consumers })));
-      const target = { broker: "rabbitmq", version } as const;
+      const target = { broker: "rabbitmq", version, ...topology.options } as const;
       const compiled = accepted(compile(system, target));
 
       const bound = (topology.definitions.bindings as readonly Binding[]).filter(

@@ -37,7 +37,7 @@ describe.for(inject("brokers"))("RabbitMQ $version", { concurrent: true }, (brok
   );
   test.for(topologies)(
     "%s: every name stays, and no message is lost but by a rejection that RD334 warns of",
-    async ([name, { definitions, consumers, rejected }], { expect, onTestFinished }) => {
+    async ([name, { definitions, consumers, rejected, options }], { expect, onTestFinished }) => {
       const { vhost, amqpUrl, dispose } = await createVhost(broker);
       onTestFinished(dispose);
       const management = createManagement(broker.managementUrl);
@@ -67,7 +67,7 @@ describe.for(inject("brokers"))("RabbitMQ $version", { concurrent: true }, (brok
       expect(await run(words), "nothing is overwritten").toBe(2);
       const parsed = parseText(readFileSync(output, "utf8"), "yaml");
       const system = checked(parsed.ok ? parsed.value : null);
-      const compiled = compile(system, { broker: "rabbitmq", version });
+      const compiled = compile(system, { broker: "rabbitmq", version, ...options });
       if (!compiled.ok) throw new Error(compiled.diagnostics[0]?.message);
       await management.importDefinitions(
         brokers.rabbitmq.exportFormats["definitions"]?.(compiled.value, vhost) as JsonObject,

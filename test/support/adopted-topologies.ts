@@ -27,6 +27,8 @@ export interface AdoptedTopology {
   readonly consumers: Readonly<Record<string, readonly [attempts: number, backoff: object, dead: string]>>;
   /** The exchanges that are sources. */
   readonly sources: readonly string[];
+  /** The settings of the target that a declaration cannot say. */
+  readonly options?: { readonly deadQueue: "shared" };
   /** The fate of a message that a consumer rejects: today, and after a deployment over the topology. */
   readonly rejected: "kept" | "lost today" | "lost after";
   /** A part of a fact that the declaration cannot say. */
@@ -247,6 +249,33 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     sources: [],
     rejected: "kept",
     unsaid: /delays that its consumers make themselves/,
+  },
+  // A policy of the platform team sends all dead letters to one queue.
+  "one dead queue for all": {
+    definitions: {
+      exchanges: [exchange("orders", "topic"), exchange("dlx", "fanout")],
+      queues: ["mail", "billing", "graveyard"].map((name) => queue(name, quorum)),
+      bindings: [
+        binding("orders", "mail", "order.*"),
+        binding("orders", "billing", "order.paid"),
+        binding("dlx", "graveyard"),
+      ],
+      policies: [
+        {
+          name: "dead letters",
+          vhost: "/",
+          pattern: "^(mail|billing)$",
+          "apply-to": "queues",
+          priority: 1,
+          definition: { "dead-letter-exchange": "dlx", "delivery-limit": 4 },
+        },
+      ],
+    },
+    consumers: { mail: [5, immediate, "graveyard"], billing: [5, immediate, "graveyard"] },
+    sources: ["orders"],
+    options: { deadQueue: "shared" },
+    rejected: "kept",
+    unsaid: /it needs these settings in a file of its own: \{"deadQueue":"shared"\}/,
   },
   // The documentation of RabbitMQ 4.3, "Delayed Retry", by a policy.
   "delayed retry by a policy": {

@@ -74,7 +74,6 @@ test.each([
   [{ broker: "sqs", region: "eu-west-1" }, "queueSettings", "Amazon SQS"],
   [{ broker: "sqs", region: "eu-west-1" }, "deadLetter.queueSettings", "Amazon SQS"],
   [{ broker: "servicebus", sku: "standard" }, "queueSettings", "Service Bus"],
-  [{ ...native, deadQueue: "shared" }, "deadLetter.queueSettings", "the target makes all consumers share one"],
 ] as const)("%o refuses %s", (target, property, words) => {
   const own = property === "queueSettings" ? { queueSettings: "policy" } : { deadLetter: byPolicy.deadLetter };
   const result = compile(shop({ handlerTimeout: "10s", ...own }), target as TargetInput);
@@ -105,4 +104,51 @@ test("a policy of another owner that comes first is refused, because it takes th
   expect(codesOf({ queueSettings: "policy" })).toEqual(["RD242"]);
   const alone = { ...target, policies: [{ ...team, pattern: String.raw`^shop\.billing$` }] };
   expect(compile(shop({ crash }), alone as TargetInput)).toMatchObject({ ok: true });
+});
+
+describe("of a shared dead queue", () => {
+  const shared = { ...native, deadQueue: "shared" } as const;
+  const system = (billing: object, mail: object) =>
+    checked({
+      name: "shop",
+      consumers: { billing: { retry, deadLetter: billing }, mail: { retry, deadLetter: mail } },
+    });
+  const byPolicyOf = (own: object = {}) => ({ queueSettings: "policy", ...own });
+  const compiledOf = (billing: object, mail: object) =>
+    accepted(compile(system(billing, mail), shared)) as CompiledSystem<"rabbitmq">;
+
+  test.each([
+    ["the first consumer says it", byPolicyOf(), {}],
+    ["the second one says it", {}, byPolicyOf()],
+    ["both say it", byPolicyOf(), byPolicyOf()],
+  ])("%s for all", (_, billing, mail) => {
+    const { topology } = compiledOf(billing, mail);
+    const dead = topology.queues.filter(({ role }) => role === "dead");
+    expect(dead).toMatchObject([{ name: "shop.dead", arguments: { "x-queue-type": "quorum" } }]);
+    const { definition } = topology.policies.find(({ name }) => name === "shop.dead") ?? expect.unreachable();
+    expect(definition).toMatchObject({ overflow: "reject-publish" });
+  });
+
+  test("a consumer with a dead queue of its own says it for that one", () => {
+    const { topology } = compiledOf(byPolicyOf({ queue: "letters" }), {});
+    const bare = topology.queues.filter((each) => Object.keys(each.arguments).length === 1);
+    expect(bare.map(({ name }) => name)).toEqual(["letters"]);
+  });
+
+  test("two consumers that say different things are refused", () => {
+    const result = compile(system(byPolicyOf(), { queueSettings: "arguments" }), shared);
+    expect(result.ok ? [] : result.diagnostics).toMatchObject([
+      { code: "RD240", path: "consumers.mail.deadLetter.queueSettings" },
+    ]);
+  });
+
+  test("a deployment does not change the place, also if the consumer that says it leaves", () => {
+    const deployed = (declared: ReturnType<typeof system>) =>
+      readDeployed(declared as never, shared) ?? expect.unreachable();
+    const [from, to] = [deployed(system(byPolicyOf(), {})), deployed(system({}, {}))];
+    expect(refuseChange(from, from)).toEqual([]);
+    expect(refuseChange(from, to).map(({ code }) => code)).toEqual(["RD302"]);
+    const alone = checked({ name: "shop", consumers: { mail: { retry } } });
+    expect(refuseChange(from, deployed(alone as never)).map(({ code }) => code)).toEqual(["RD302"]);
+  });
 });

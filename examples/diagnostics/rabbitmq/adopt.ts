@@ -63,7 +63,7 @@ export const adoptExamples = {
     quiet: exported([...orders, managed], ["orders"], [policy]),
   },
   RD333: {
-    fires: exported([work("orders", "dlq"), work("mail", "dlq"), queue("dlq")]),
+    fires: exported([work("orders", "dlq"), work("mail", "dlq"), queue("dlq", { "x-max-length": 10_000 })]),
     quiet: exported([work("orders", "orders.dlq"), work("mail", "mail.dlq"), queue("orders.dlq"), queue("mail.dlq")]),
   },
   RD334: {

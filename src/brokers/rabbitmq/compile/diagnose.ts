@@ -10,14 +10,15 @@ import { capabilities, formatTarget, hasSince, rabbitmqLimits } from "./capabili
 import { pathOfOwn } from "../../../plan/names.ts";
 import { diagnoseNames } from "./diagnose-names.ts";
 import { reservedKeyPrefix } from "./names.ts";
-import { diagnoseArguments, lengthLimitsOf } from "./queue-arguments.ts";
+import { diagnoseArguments, diagnoseDeadQueueSettings, lengthLimitsOf } from "./queue-arguments.ts";
 import { mostWaits } from "./spread.ts";
 import type { Topology } from "./topology.ts";
 
 /** Finds the problems of the declaration on RabbitMQ that no strategy could solve. */
 export function diagnosePlan(plan: Plan, target: RabbitmqTarget): Diagnostic[] {
   const ofConsumers = plan.consumers.flatMap((each) => [...diagnoseConsumer(each), ...diagnoseArguments(each, target)]);
-  return [...diagnoseNames(plan), ...refuseOwnDeadNames(plan, target), ...ofConsumers];
+  const ofAll = [...refuseOwnDeadNames(plan, target), ...diagnoseDeadQueueSettings(plan, target)];
+  return [...diagnoseNames(plan), ...ofAll, ...ofConsumers];
 }
 
 function diagnoseConsumer(plan: ConsumerPlan): Diagnostic[] {

@@ -2,7 +2,7 @@ import { sharesDeadQueue } from "../../../contract/shared-dead-queue.ts";
 import { formatDurationMs, parseDurationMs } from "../../../declare/duration.ts";
 import { type Diagnostic, diagnosed } from "../../../diagnostics/diagnostic.ts";
 import type { Objection } from "../../../contract/choose-strategy.ts";
-import type { ConsumerPlan, RetryPlan } from "../../../plan/plan.ts";
+import type { ConsumerPlan, Plan, RetryPlan } from "../../../plan/plan.ts";
 import { type RabbitmqTarget, capabilities, formatTarget } from "./capabilities.ts";
 import type { QueueResource } from "./topology.ts";
 
@@ -42,22 +42,32 @@ export function lengthObjection(plan: ConsumerPlan, { attempts }: RetryPlan): Ob
   ];
 }
 
-/** The settings of a shared dead queue are those of no consumer. */
-function diagnoseSettings(plan: ConsumerPlan, target: RabbitmqTarget): Diagnostic[] {
-  if (plan.deadQueueSettings === undefined || !sharesDeadQueue(target, plan.deadQueue)) return [];
-  return diagnosed("RD240", {
-    path: ["consumers", plan.consumer, "deadLetter", "queueSettings"],
-    message: "this is for the dead queue of one consumer, and the target makes all consumers share one",
-    value: plan.deadQueueSettings,
-    help: "leave it out, or name a dead queue of its own in deadLetter.queue",
-  });
+/** The plan with the place of its dead queue's settings. For a shared dead queue one consumer says it for all. */
+export function withDeadQueueSettings(whole: Plan, plan: ConsumerPlan, target: RabbitmqTarget): ConsumerPlan {
+  if (!sharesDeadQueue(target, plan.deadQueue)) return plan;
+  const settings = sharing(whole, target).find((each) => each.deadQueueSettings !== undefined)?.deadQueueSettings;
+  return settings === undefined ? plan : { ...plan, deadQueueSettings: settings };
+}
+
+function sharing({ consumers }: Plan, target: RabbitmqTarget): readonly ConsumerPlan[] {
+  return consumers.filter(({ deadQueue }) => sharesDeadQueue(target, deadQueue));
+}
+
+export function diagnoseDeadQueueSettings(whole: Plan, target: RabbitmqTarget): Diagnostic[] {
+  const [first, ...others] = sharing(whole, target).filter((each) => each.deadQueueSettings !== undefined);
+  return others
+    .filter((each) => each.deadQueueSettings !== first?.deadQueueSettings)
+    .flatMap((each) =>
+      diagnosed("RD240", {
+        path: ["consumers", each.consumer, "deadLetter", "queueSettings"],
+        message: `${first?.consumer} has the same dead queue, and says ${first?.deadQueueSettings} for it`,
+        value: each.deadQueueSettings,
+        help: "say it once, or name a dead queue of its own in deadLetter.queue",
+      }),
+    );
 }
 
 export function diagnoseArguments(plan: ConsumerPlan, target: RabbitmqTarget): Diagnostic[] {
-  return [...diagnoseSettings(plan, target), ...diagnoseTimeout(plan, target)];
-}
-
-function diagnoseTimeout(plan: ConsumerPlan, target: RabbitmqTarget): Diagnostic[] {
   const timeout = plan.queueArguments?.consumerTimeout;
   if (timeout === undefined) return [];
   const path = ["consumers", plan.consumer, "queueArguments", "consumerTimeout"];

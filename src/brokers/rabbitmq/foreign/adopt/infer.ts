@@ -64,16 +64,16 @@ export function inferSystem(
     !work.includes(each) && (only.length > 0 || chosen.includes(each));
   const othersDead = new Set(settings.filter(isOther).flatMap((each) => deadQueueToday(looking, each) ?? []));
   const inferred = work.map((each) => consumerOf(looking, each, { system: name, hasTimeout, othersDead }));
-  const isShared = name !== null && inferred.every(({ consumer }) => consumer.dead?.value === deadExchange(name));
+  const all = inferred.map(({ consumer }) => consumer);
+  const isOwnShared = name !== null && all.every(({ dead }) => dead?.value === deadExchange(name));
+  const isShared = isOwnShared || (name === null && keepsShared(all));
   const deadQueues = [...new Set(inferred.flatMap(({ deadToday }) => deadToday ?? []))];
   const others = only.length > 0 ? [] : settings.filter((each) => !work.includes(each) && !isPart(each));
   return accepted({
     name,
     strategy: strategies.length === 1 ? (strategies[0] ?? null) : null,
     ...(isShared ? { options: { deadQueue: "shared" } } : {}),
-    consumers: inferred.map(({ consumer }) =>
-      isShared ? { ...consumer, dead: undefined, deadQueueSettings: undefined } : consumer,
-    ),
+    consumers: isOwnShared ? all.map((each) => ({ ...each, dead: undefined, deadQueueSettings: undefined })) : all,
     queues: topology.queues.map(({ name: queue }) => queue),
     refused,
     unusedSources: name === null ? [] : unusedSources(topology, name),
@@ -82,14 +82,17 @@ export function inferSystem(
       ...deadQueues.flatMap((dead) => unsaidOfDead(looking, dead)),
       ...others.flatMap((each) => leftOut(looking, each, deadQueues)),
       ...(host === undefined || host.shovels !== undefined ? [] : [unknownShovels(host)]),
-      ...(only.length > 0 || name !== null
-        ? []
-        : systemsApart(
-            inferred.map(({ consumer }) => consumer),
-            waysIn(looking),
-          )),
+      ...(only.length > 0 || name !== null ? [] : systemsApart(all, waysIn(looking))),
     ],
   });
+}
+
+/** True if the dead queue that consumers share can stay, and no others share another one. */
+function keepsShared(consumers: readonly FoundConsumer[]): boolean {
+  const owners = Map.groupBy(consumers, ({ dead }) => dead?.value ?? null);
+  owners.delete(null);
+  const shared = [...owners.values()].filter((all) => all.length > 1);
+  return shared.length === 1 && shared.flat().every((each) => each.deadQueueSettings !== undefined);
 }
 
 function unknownShovels({ name, ownName = name }: VirtualHost) {

@@ -51,7 +51,7 @@ export function movesOf(
     known.push(`${stem}.${next}`);
     const waysIn = waysInto(found, queue);
     const [doubled, others] = [waysIn.filter(isDeclared), waysIn.filter((each) => !isDeclared(each))];
-    const { name: dead = "" } = own.find((each) => each.role === "dead") ?? {};
+    const dead = compiled.contracts.find((each) => each.consumer === consumer)?.deadQueue ?? "";
     const isDeadThere = found.queues.some(({ name }) => name === dead);
     const deadToday = isDeadThere ? dead : (ends.get(queue) ?? null);
     const isShared = [...ends.values()].filter((each) => each === deadToday).length > 1;
