@@ -189,10 +189,12 @@ export interface LettersOut {
   readonly policy: { readonly set: string; readonly end: string } | null;
   /** The delivery limit of the queue that no policy takes away. Null if there is none. */
   readonly limit: number | null;
+  /** The queues where letters wait before they come into it. It stays until these are empty. */
+  readonly before: readonly StillUsed[];
   /** The command that sends the letters to the work queue. */
   readonly redrive: string;
-  /** The request that deletes the dead queue. */
-  readonly remove: string;
+  /** The requests that delete the dead queue, and the queues before it. */
+  readonly remove: readonly string[];
 }
 
 /** The resources that an import can take over as they are, and the others. */

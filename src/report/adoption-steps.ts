@@ -41,7 +41,7 @@ export function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: bo
       ...(isFed
         ? []
         : [
-            `when ${emptied.join(", ")} ${emptied.length === 1 ? "is" : "are"} empty${alsoWhen(used)}, stop the old code. If nothing came back into ${emptied.length === 1 ? "it" : "them"}, send:`,
+            `when ${areEmpty(emptied)}${alsoWhen(used)}, stop the old code. If nothing came back into ${emptied.length === 1 ? "it" : "them"}, send:`,
             ...move.remove,
           ]),
       ...renderFed(used),
@@ -56,8 +56,8 @@ export function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: bo
       ? []
       : [
           [
-            `when ${letters.dead} is empty, and no other consumer's letters come into it, send:`,
-            letters.remove,
+            `when ${areEmpty([letters.dead, ...letters.before.map((each) => each.queue)])}${alsoWhen(letters.before)}, and no other consumer's letters come into ${letters.dead}, send:`,
+            ...letters.remove,
             ...(letters.policy === null ? [] : [letters.policy.end]),
           ],
         ]),
@@ -95,16 +95,16 @@ export function renderStay(
           [
             ...(remove.length === 0
               ? []
-              : [
-                  `when ${ending.join(", ")} ${ending.length === 1 ? "is" : "are"} empty${alsoWhen(used)}, send:`,
-                  ...remove,
-                  ...takenOut(hasState),
-                ]),
+              : [`when ${areEmpty(ending)}${alsoWhen(used)}, send:`, ...remove, ...takenOut(hasState)]),
             ...renderFed(used),
           ],
         ]),
     ...renderOldWays(oldWays, hasState),
   ]);
+}
+
+function areEmpty(queues: readonly string[]): string {
+  return `${queues.join(", ")} ${queues.length === 1 ? "is" : "are"} empty`;
 }
 
 /** True for an old queue that no dead letters of others come into. */
@@ -126,7 +126,7 @@ function renderFed(used: readonly StillUsed[]): readonly string[] {
 function renderOldWays({ ends, staying }: OldWays, hasState: boolean): Steps {
   return [
     ...ends.map(({ source, keys, behind, unbind }) => [
-      `when ${behind.length === 0 ? "" : `${behind.join(", ")} ${behind.length === 1 ? "is" : "are"} empty, and `}no program publishes to ${source}${keys.length === 0 ? "" : ` with ${keys.join(", ")}`} any more, send:`,
+      `when ${behind.length === 0 ? "" : `${areEmpty(behind)}, and `}no program publishes to ${source}${keys.length === 0 ? "" : ` with ${keys.join(", ")}`} any more, send:`,
       ...unbind,
       ...takenOut(hasState),
     ]),
@@ -170,16 +170,18 @@ function renderWaysIn({ queue, next, unbind, ...ways }: Move, hasState: boolean,
 
 /** The way of the letters back to the old code, which may know what to do with them. */
 function renderRedrive(
-  { dead, policy, limit, redrive, isShared }: LettersOut,
+  { dead, policy, limit, redrive, isShared, before }: LettersOut,
   queue: string,
   isKept: boolean,
 ): readonly string[] {
+  const waiting =
+    before.length === 0 ? "" : `, and when ${areEmpty(before.map((each) => each.queue))}, because letters wait there`;
   if (limit !== null)
     return [
       `${dead} has the delivery limit ${limit}, and no policy takes it away, so redeliver dead refuses it. While the old code runs, move its letters to ${queue} by a shovel`,
     ];
   return [
-    `while the old code runs${isKept ? " and the new code does not" : ""}, send the letters of ${dead} again${policy === null ? ":" : ". A policy first takes away its delivery limit, because each look counts:"}`,
+    `while the old code runs${isKept ? " and the new code does not" : ""}${waiting}, send the letters of ${dead} again${policy === null ? ":" : ". A policy first takes away its delivery limit, because each look counts:"}`,
     ...(policy === null ? [] : [policy.set]),
     // The management API shows a new policy, also one of the deployment, after up to 10 s.
     ...(policy === null && !isKept ? [] : ["sleep 10"]),

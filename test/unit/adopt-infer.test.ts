@@ -249,7 +249,12 @@ test("letters of a shared dead queue go to the queues that they name", () => {
   );
   expect(imports.moves.map(({ queue: from }) => from)).toEqual(["orders", "mail"]);
   for (const { letters } of imports.moves) {
-    expect(letters).toMatchObject({ dead: "dead", isShared: true, limit: null, remove: "DELETE /api/queues/%2F/dead" });
+    expect(letters).toMatchObject({
+      dead: "dead",
+      isShared: true,
+      limit: null,
+      remove: ["DELETE /api/queues/%2F/dead"],
+    });
     expect(letters?.redrive).toMatch(/^redeliver dead redrive --queue dead --url /);
   }
 });

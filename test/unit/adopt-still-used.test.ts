@@ -73,6 +73,75 @@ test("a shovel publishes to a waiting queue: it goes only when that one no longe
   ]);
 });
 
+const consumed = (name: string, deadLetterTo: string): object =>
+  queue(name, { "x-max-priority": 5, ...dyingTo(deadLetterTo) });
+
+test("a dead queue goes only when the queues where its letters wait are empty", () => {
+  const adopted = adopt({
+    exchanges: [exchange("in", "topic"), exchange("later", "direct")],
+    queues: [
+      consumed("pay", "pay.hold"),
+      queue("pay.hold", waiting(60_000, "", "pay.retry")),
+      queue("pay.retry", waiting(3_600_000, "", "pay.dead")),
+      queue("pay.dead"),
+    ],
+    bindings: [binding("in", "pay", "pay.*"), binding("later", "pay.retry", "hour")],
+  });
+  const lines = said(adopted);
+  expect(lines).toContain(
+    "4. while the old code runs, and when pay.retry, pay.hold are empty, because letters wait there, send the letters of pay.dead again:",
+  );
+  const last = lines.findIndex((line) => line.startsWith("6. "));
+  expect(lines.slice(last, last + 4)).toEqual([
+    "6. when pay.dead, pay.retry, pay.hold are empty, and no program publishes to later with hour any more, and no other consumer's letters come into pay.dead, send:",
+    "DELETE /api/queues/%2F/pay.dead",
+    "DELETE /api/queues/%2F/pay.retry",
+    "DELETE /api/queues/%2F/pay.hold",
+  ]);
+});
+
+test("the queues of a chain of waits go together with the old queue", () => {
+  const chain = (more: readonly object[]): Parts => ({
+    exchanges: [exchange("in", "topic")],
+    queues: [
+      consumed("a", "w1"),
+      queue("w1", waiting(60_000, "", "w2")),
+      queue("w2", waiting(60_000, "", "a")),
+      ...more,
+    ],
+    bindings: [binding("in", "a", "x")],
+  });
+  const removals = (parts: Parts) => adopt(parts, ["a"]).imports.moves.map(({ remove }) => remove);
+  expect(removals(chain([]))).toEqual([["a", "w2", "w1"].map((name) => `DELETE /api/queues/%2F/${name}`)]);
+  // The letters of another consumer wait there, and come back to the old queue.
+  expect(removals(chain([consumed("b", "w1")]))).toEqual([[]]);
+});
+
+test("dead letters that come by a declared way come into the new queue", () => {
+  const adopted = adopt({
+    exchanges: [exchange("orders", "direct"), exchange("timeout", "direct")],
+    queues: [
+      queue("order.ttl", waiting(1_800_000, "timeout", "cancel")),
+      queue("order.cancel", { "x-max-priority": 5 }),
+    ],
+    bindings: [binding("orders", "order.ttl", "create"), binding("timeout", "order.cancel", "cancel")],
+  });
+  expect(Object.keys(adopted.draft.system.consumers)).toEqual(["order.cancel"]);
+  const [move] = adopted.imports.moves;
+  expect(move?.remove).toEqual(["DELETE /api/queues/%2F/order.cancel"]);
+  expect(said(adopted).filter((line) => line.startsWith("keep the old code"))).toEqual([]);
+});
+
+test("a stream keeps its letters, and no step deletes it", () => {
+  const adopted = adopt({
+    queues: [consumed("billing", "billing.dlq"), queue("billing.dlq", { "x-queue-type": "stream" })],
+  });
+  expect(adopted.unsaid.filter(({ place }) => place === "billing.dlq").map(({ fact }) => fact)).toEqual([
+    "it is a stream, and keeps its letters: read them with a client of streams, because redeliver dead does not",
+  ]);
+  expect(said(adopted).filter((line) => line.includes("billing.dlq") && /redrive|DELETE/.test(line))).toEqual([]);
+});
+
 test("a waiting queue that another queue dead-letters into stays", () => {
   const adopted = adopt(
     {

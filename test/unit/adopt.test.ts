@@ -131,7 +131,8 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
       policy: null,
       redrive:
         "redeliver dead redrive --queue billing.dlq --work-queue billing --url amqp://USER@HOST/%2F --management-url http://HOST:15672",
-      remove: "DELETE /api/queues/%2F/billing.dlq",
+      remove: ["DELETE /api/queues/%2F/billing.dlq"],
+      before: [],
     },
     unbind: ["DELETE /api/bindings/%2F/e/orders/q/billing/any", "DELETE /api/bindings/%2F/e/orders/q/billing/other"],
     staying: ["again"],

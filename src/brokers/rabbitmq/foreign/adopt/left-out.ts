@@ -45,7 +45,8 @@ export function leftOut(
     return said(
       "it holds failed messages, and nothing shows whose; its letters stay, and new ones go to the dead queue of each consumer",
     );
-  if (shape === "stream") return said("it is a stream, and nothing is retried on a stream");
+  if (shape === "stream" && !deadQueues.includes(queue))
+    return said("it is a stream, and nothing is retried on a stream");
   const owner = ownerOf(looking, settings);
   if (owner !== null) return said(owner);
   const next = looking.delays.get(queue);

@@ -34,7 +34,7 @@ export function lettersOut(
     virtualHost,
     url,
   }: Readonly<Record<"workQueue" | "url", string | null>> & { readonly virtualHost: string },
-): LettersOut {
+): Omit<LettersOut, "before" | "remove"> {
   const limitWith = (policies: readonly BrokerPolicy[]): number | null =>
     semanticsOf({ ...topology, policies }, version).settings(dead)?.deliveryLimit ?? null;
   const lifting = liftingPolicy(topology, version, dead);
@@ -50,7 +50,6 @@ export function lettersOut(
     policy:
       limit === null || left !== null ? null : { set: `PUT ${request} ${inShell(body)}`, end: `DELETE ${request}` },
     redrive: `redeliver dead redrive --queue ${inShell(dead)} ${workQueue === null ? "" : `--work-queue ${inShell(workQueue)} `}${placeIn(url, virtualHost)}`,
-    remove: `DELETE ${path("queues", virtualHost, dead)}`,
   };
 }
 

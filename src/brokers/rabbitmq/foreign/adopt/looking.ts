@@ -95,13 +95,47 @@ function delaysAmong(
   );
 }
 
-/** The waiting queues that lead to this work queue, but for those that a framework shares. */
+/** The waiting queues that lead to this work queue, also through each other, but for those that a framework shares. */
 export function waitsBefore({ surroundings, settings }: Looking, queue: string) {
-  return settings
+  const waits = settings
     .filter((each) => surroundings.shapeOf(each.queue) === "wait" && !isSharedDelay(each.queue))
-    .map((each) => ({ name: each.queue, aims: surroundings.aimsOf(each) }))
-    .filter(({ aims }) => aims.includes(queue))
-    .map(({ name, aims }) => ({ name, isOwn: aims.every((aim) => aim === queue) }));
+    .map((each) => ({ name: each.queue, aims: surroundings.aimsOf(each) }));
+  const before = leadingTo(queue, waits);
+  const leaving = waits.filter(
+    ({ name, aims }) => before.has(name) && aims.some((aim) => aim !== queue && !before.has(aim)),
+  );
+  const others = new Set(leaving.flatMap(({ name }) => [name, ...leadingTo(name, waits)]));
+  return [...before].map((name) => ({ name, isOwn: !others.has(name) }));
+}
+
+/** The queues without a consumer where letters wait before they come into a dead queue. */
+export function pausesBefore(
+  { surroundings, settings }: Looking,
+  dead: string,
+  own: readonly string[],
+): readonly string[] {
+  const pauses = settings
+    .filter((each) => each.messageTtlMs !== null && surroundings.shapeOf(each.queue) !== "work")
+    .filter((each) => !own.includes(each.queue))
+    .map((each) => ({ name: each.queue, aims: surroundings.aimsOf(each) }));
+  return [...leadingTo(dead, pauses)];
+}
+
+/** The queues of which one leads into the next, and the last into this one. */
+function leadingTo(
+  queue: string,
+  all: readonly { readonly name: string; readonly aims: readonly string[] }[],
+): ReadonlySet<string> {
+  const before = new Set<string>();
+  // The loop also reaches queues that are added to the set while it runs.
+  const next = new Set([queue]);
+  for (const into of next)
+    for (const { name, aims } of all)
+      if (name !== queue && aims.includes(into)) {
+        before.add(name);
+        next.add(name);
+      }
+  return before;
 }
 
 /** The bindings of a queue. The default exchange leads into each queue without one. */

@@ -8,10 +8,10 @@ import { sameWays } from "../left-ways.ts";
 import { unbind } from "../leftovers.ts";
 import { deadQueueToday } from "./dead-of.ts";
 import { lettersOut } from "./letters-out.ts";
-import { type Looking, lookAt, waitsBefore, waysInto } from "./looking.ts";
+import { type Looking, lookAt, pausesBefore, waitsBefore, waysInto } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
 import { oldWaysInto, removeOf } from "./stays.ts";
-import { isAlsoPublished, stillUsedBy } from "./still-used.ts";
+import { isAlsoPublished, stillUsedAmong, stillUsedBy } from "./still-used.ts";
 
 /**
  * The consumers with a queue whose arguments would have to change, and the next name for the work queue of each.
@@ -73,7 +73,7 @@ export function movesOf(
         letters:
           deadToday === null
             ? null
-            : lettersOf(looking, deadToday, {
+            : lettersOf(looking, deadToday, [queue, ...waits], {
                 ...place,
                 workQueue: isShared || isAlsoPublished(looking, deadToday) ? null : queue,
                 isKept: keptDead !== null,
@@ -105,26 +105,31 @@ function waitingBefore(looking: Looking, unbound: Looking, queue: string) {
   const sharedWaits = before.flatMap(({ name, isOwn }) => (isOwn || takenOver.includes(name) ? [] : [name]));
   const old = [queue, ...waits];
   const known = before.map(({ name }) => name);
-  const usedWaits = waits.map((name) => stillUsedBy(looking, name, old, known));
+  const usedWaits = stillUsedAmong(looking, waits, old, known);
   // The messages of others come back to the old queue.
-  const fed = new Set(
-    usedWaits.flatMap((each) => (each.feeders.length > 0 && !takenOver.includes(each.queue) ? [each.queue] : [])),
-  );
+  const fed = new Set(usedWaits.flatMap((each) => (each.feeders.length > 0 ? [each.queue] : [])));
   const ending = old.filter((name) => !fed.has(name));
   // Other steps end the ways of publishers into the old queue.
   const used = [
-    { ...stillUsedBy(looking, queue, ending, sharedWaits.concat(takenOver)), publishers: [] },
+    { ...stillUsedBy(unbound, queue, ending, sharedWaits.concat(takenOver)), publishers: [] },
     ...usedWaits,
   ];
   return { waits, sharedWaits, takenOver, used };
 }
 
 function lettersOf(
-  { topology, version }: Looking,
+  looking: Looking,
   dead: string,
+  own: readonly string[],
   { isKept, ...place }: Parameters<typeof lettersOut>[3] & { readonly isKept: boolean },
-): LettersOut {
-  const letters = lettersOut(topology, version, dead, place);
+): LettersOut | null {
+  const { topology, version } = looking;
+  // A stream keeps its letters as long as its own settings say.
+  if (looking.surroundings.shapeOf(dead) === "stream") return null;
+  const before = pausesBefore(looking, dead, own);
+  const used = stillUsedAmong(looking, before, own, before);
+  const remove = removeOf([{ queue: dead, feeders: [] }, ...used], place.virtualHost);
+  const letters = { ...lettersOut(topology, version, dead, place), before: used, remove };
   // A kept dead queue has no limit: the policy of the deployment takes it away.
   return isKept ? { ...letters, policy: null, limit: null } : letters;
 }

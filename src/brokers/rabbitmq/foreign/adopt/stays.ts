@@ -7,7 +7,7 @@ import { path, unbind } from "../leftovers.ts";
 import { isSharedDelay } from "./frameworks.ts";
 import { type Looking, waitsBefore, waysInto } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
-import { stillUsedBy } from "./still-used.ts";
+import { stillUsedAmong } from "./still-used.ts";
 
 /**
  * The consumers that keep their work queue, with the remains of their old retries. A deployment deletes none of these,
@@ -32,13 +32,13 @@ export function staysOf(
     const oldWays = oldWaysInto(looking, compiled, virtualHost, into, [queue, ...waits]);
     const isDeployed = ownSystemOf(looking.topology, there) !== null;
     if (isDeployed && waits.length + oldWays.ends.length === 0) return [];
-    const used = waits.map((name) => stillUsedBy(looking, name, [queue, ...waits]));
+    const used = stillUsedAmong(looking, waits, [queue, ...waits]);
     return [{ consumer, queue, isDeployed, waits, used, remove: removeOf(used, virtualHost), oldWays }];
   });
 }
 
 /** The requests that delete queues. A queue stays while the dead letters of others come into it. */
-export function removeOf(used: readonly StillUsed[], virtualHost: string): readonly string[] {
+export function removeOf(used: readonly Omit<StillUsed, "publishers">[], virtualHost: string): readonly string[] {
   return used
     .filter(({ feeders }) => feeders.length === 0)
     .map(({ queue }) => `DELETE ${path("queues", virtualHost, queue)}`);

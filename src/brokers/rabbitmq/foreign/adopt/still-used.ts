@@ -58,6 +58,23 @@ export function stillUsedBy(
   };
 }
 
+/** The same for several old queues. If messages of others come into one, they may go on into the next. */
+export function stillUsedAmong(
+  looking: Looking,
+  queues: readonly string[],
+  own: readonly string[],
+  returning: readonly string[] = [],
+): readonly StillUsed[] {
+  const fed = new Set<string>();
+  for (;;) {
+    const [left, back] = [own, returning].map((names) => names.filter((name) => !fed.has(name)));
+    const used = queues.map((name) => stillUsedBy(looking, name, left ?? [], back));
+    const more = used.filter(({ queue, feeders }) => feeders.length > 0 && !fed.has(queue));
+    if (more.length === 0) return used;
+    for (const { queue } of more) fed.add(queue);
+  }
+}
+
 /** These exchanges, and all that lead into them. */
 function exchangesBefore(bindings: readonly BrokerBinding[], first: readonly string[]): ReadonlySet<string> {
   const passed = new Set(first);

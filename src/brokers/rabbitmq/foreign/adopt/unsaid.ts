@@ -113,7 +113,7 @@ export function unsaidOf(
             `its rejected messages go to ${handedOn}, which has a consumer; declared ones go to a dead queue instead`,
           ),
         ]),
-    ...(dead === null && handedOn === null && !hasFailures(looking)
+    ...(dead === null && course.dead === null && !hasFailures(looking)
       ? [said("no queue keeps its dead letters today; a declaration always has a dead queue")]
       : []),
     ...(isCounted
@@ -132,6 +132,13 @@ export function unsaidOfDead(looking: Looking, dead: string): readonly Unsaid[] 
   const refuses = looking.valuesOf(dead)["overflow"] === "reject-publish";
   const keys = Object.keys(deadReasons).filter((key) => !(refuses && lengthKeys.includes(key)));
   const shovel = shovelFrom(looking, dead);
+  if (looking.surroundings.shapeOf(dead) === "stream")
+    return [
+      {
+        place: dead,
+        fact: "it is a stream, and keeps its letters: read them with a client of streams, because redeliver dead does not",
+      },
+    ];
   return [
     ...valuesAmong(looking, dead, keys, deadReasons).map((each) => ({ ...each, isLoss: true as const })),
     ...(shovel === undefined
