@@ -128,6 +128,8 @@ export interface Move {
   readonly letters: LettersOut | null;
   /** The requests that end the ways into the old queue that the new one has as well. */
   readonly unbind: readonly string[];
+  /** The exchanges among these ways that give each message to one of their queues. */
+  readonly choosing: readonly string[];
   /** The ways into its dead queue that nothing needs after the move. */
   readonly oldWays: OldWays;
   /** The other exchanges that lead into the old queue, so that producers may use them. */

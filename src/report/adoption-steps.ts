@@ -139,15 +139,20 @@ function takenOut(hasState: boolean): readonly string[] {
 }
 
 /** The steps by which new messages come into the new queue alone. */
-function renderWaysIn({ queue, next, unbind, ...ways }: Move, hasState: boolean, isDirect: boolean): Steps {
+function renderWaysIn({ queue, next, unbind, choosing, ...ways }: Move, hasState: boolean, isDirect: boolean): Steps {
   const staying = ways.staying.filter((each) => !ways.backWays.includes(each));
   const others = staying.join(", ");
   return [
     ...(unbind.length > 0
       ? [
           [
-            "at once send these requests; until then each new message is in both queues:",
+            `at once send these requests; until then each new message is in ${choosing.length === 0 ? "both queues" : "one of both queues"}:`,
             ...unbind,
+            ...(choosing.length === 0
+              ? []
+              : [
+                  `a new binding gives some keys of ${choosing.join(", ")} to another queue. If their order matters, stop the producers before you deploy, until the old queues are empty`,
+                ]),
             ...(unbind.some((each) => each.endsWith("/PROPERTIES_KEY"))
               ? ["only a running broker shows the PROPERTIES_KEY of a binding: run adopt with --url"]
               : []),

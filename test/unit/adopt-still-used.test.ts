@@ -132,6 +132,28 @@ test("dead letters that come by a declared way come into the new queue", () => {
   expect(said(adopted).filter((line) => line.startsWith("keep the old code"))).toEqual([]);
 });
 
+test("an exchange that chooses one queue does not double messages, and changes their order", () => {
+  const adopted = adopt({
+    exchanges: [exchange("hash", "x-consistent-hash")],
+    queues: ["a", "b"].map((name) => queue(name, { "x-max-priority": 5 })),
+    bindings: [binding("hash", "a", "1"), binding("hash", "b", "1")],
+  });
+  expect(adopted.imports.moves.map(({ choosing }) => choosing)).toEqual([["hash"], ["hash"]]);
+  const lines = said(adopted);
+  expect(lines).toContain("2. at once send these requests; until then each new message is in one of both queues:");
+  expect(lines.join("\n")).toContain("If their order matters, stop the producers before you deploy");
+});
+
+test("a binding of a headers exchange without x-match is the declared one", () => {
+  const adopted = adopt({
+    exchanges: [exchange("docs", "headers")],
+    queues: [bare("all"), queue("priority", { "x-max-priority": 5 })],
+    bindings: [binding("docs", "all"), binding("docs", "priority")],
+  });
+  expect(adopted.imports.stays.map(({ oldWays }) => oldWays)).toEqual([{ ends: [], staying: [] }]);
+  expect(adopted.imports.moves.map(({ unbind, staying }) => [unbind.length, staying])).toEqual([[1, []]]);
+});
+
 test("a stream keeps its letters, and no step deletes it", () => {
   const adopted = adopt({
     queues: [consumed("billing", "billing.dlq"), queue("billing.dlq", { "x-queue-type": "stream" })],

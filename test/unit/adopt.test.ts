@@ -135,6 +135,7 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
       before: [],
     },
     unbind: ["DELETE /api/bindings/%2F/e/orders/q/billing/any", "DELETE /api/bindings/%2F/e/orders/q/billing/other"],
+    choosing: [],
     staying: ["again"],
     backWays: ["again"],
     waits: ["billing.retry"],

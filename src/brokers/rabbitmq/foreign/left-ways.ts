@@ -85,9 +85,13 @@ export function sameWays(found: BrokerTopology, { topology }: RabbitmqCompiled):
   );
 }
 
-/** Equal for two bindings that differ by their routing keys alone. */
+/**
+ * Equal for two bindings that differ by their routing keys alone. A headers binding without `x-match` wants all headers.
+ * Source: `rabbit_exchange_type_headers:parse_x_match/2`.
+ */
 export function keyWithout(binding: FoundBinding): string {
-  return bindingKey({ ...binding, routingKey: "" });
+  const given = { "x-match": "all", ...binding.arguments };
+  return bindingKey({ ...binding, routingKey: "", arguments: given });
 }
 
 function numberAfter(prefix: string, text: string): number | null {

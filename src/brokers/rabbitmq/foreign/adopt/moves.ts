@@ -39,6 +39,7 @@ export function movesOf(
   const started = new Set(
     looking.settings.flatMap((each) => (ownSystemOf(found, each)?.system === prefixOf(topology) ? [each.queue] : [])),
   );
+  const { guessed } = looking.surroundings;
   const ends = new Map(looking.settings.map((each) => [each.queue, deadQueueToday(looking, each)]));
   return topology.queues.flatMap(({ name: queue, role, consumer }): readonly Move[] => {
     if (role !== "work" || consumer === null) return [];
@@ -51,11 +52,7 @@ export function movesOf(
     known.push(`${stem}.${next}`);
     const waysIn = waysInto(found, queue);
     const [doubled, others] = [waysIn.filter(isDeclared), waysIn.filter((each) => !isDeclared(each))];
-    const dead = compiled.contracts.find((each) => each.consumer === consumer)?.deadQueue ?? "";
-    const isDeadThere = found.queues.some(({ name }) => name === dead);
-    const deadToday = isDeadThere ? dead : (ends.get(queue) ?? null);
-    const isShared = [...ends.values()].filter((each) => each === deadToday).length > 1;
-    const keptDead = isDeadThere && !fixed.has(`queue ${dead}`) ? dead : null;
+    const { deadToday, keptDead, isShared } = deadQueueOf(looking, compiled, { consumer, queue, fixed, ends });
     const waiting = waitingBefore(looking, unbound, queue);
     const { waits, sharedWaits, used } = waiting;
     const staying = [...new Set(others.map(({ source }) => source))];
@@ -80,6 +77,7 @@ export function movesOf(
               }),
         oldWays: oldWaysInto(looking, compiled, virtualHost, keptDead === null ? [] : [keptDead], [queue, ...waits]),
         unbind: doubled.map((each) => unbind(virtualHost, each)),
+        choosing: [...guessed].filter((name) => doubled.some(({ source }) => source === name)),
         staying,
         backWays: staying.filter((source) => behindWaits.has(source)),
         ...waiting,
@@ -90,6 +88,30 @@ export function movesOf(
       },
     ];
   });
+}
+
+/** The dead queue that the old queue has today, and the declared one if that is there and can stay. */
+function deadQueueOf(
+  { topology }: Looking,
+  { contracts }: RabbitmqCompiled,
+  {
+    consumer,
+    queue,
+    fixed,
+    ends,
+  }: Readonly<Record<"consumer" | "queue", string>> & {
+    readonly fixed: ReadonlySet<string>;
+    readonly ends: ReadonlyMap<string, string | null>;
+  },
+) {
+  const dead = contracts.find((each) => each.consumer === consumer)?.deadQueue ?? "";
+  const isDeadThere = topology.queues.some(({ name }) => name === dead);
+  const deadToday = isDeadThere ? dead : (ends.get(queue) ?? null);
+  return {
+    deadToday,
+    isShared: [...ends.values()].filter((each) => each === deadToday).length > 1,
+    keptDead: isDeadThere && !fixed.has(`queue ${dead}`) ? dead : null,
+  };
 }
 
 /**
