@@ -295,3 +295,15 @@ describe("policies of others that stay in force", () => {
     expect(found).toMatchObject({ ok: true, value: { draft: { options: {} } } });
   });
 });
+
+test.each(["topic", "headers"])("the exchange that leads into a %s source is named beside it", (type) => {
+  const { draft } = adoptText(
+    exported({
+      exchanges: [exchange("all", "fanout"), exchange("mine", type)],
+      queues: [queue("work", quorum)],
+      bindings: [binding("all", "mine", "", "exchange"), binding("mine", "work", "key")],
+    }),
+  );
+  const comment = draft.comments.find(({ path }) => path.join(".") === "sources.mine")?.text;
+  expect(comment).toBe(`the ${type} exchange mine, bound to work; all leads into it and stays as it is`);
+});

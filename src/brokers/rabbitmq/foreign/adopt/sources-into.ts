@@ -2,7 +2,7 @@ import type { FoundSource, Unsaid } from "../../../../adopt/found.ts";
 import type { HeadersMatch } from "../../../../declare/system.ts";
 import { reservedKeyPrefix, sharedRole } from "../../compile/names.ts";
 import { isSharedDelay } from "./frameworks.ts";
-import type { BrokerBinding, BrokerExchange } from "../../prove/semantics.ts";
+import type { BrokerBinding, BrokerExchange, BrokerTopology } from "../../prove/semantics.ts";
 import type { Looking } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
 
@@ -54,7 +54,7 @@ function sourcesInto({ topology, surroundings, settings }: Looking, queue: strin
         kind: "headers",
         keys: matches,
         isOwn,
-        from: `the headers exchange ${name}, bound to ${queue}`,
+        from: `the headers exchange ${name}, bound to ${queue}${leadingInto(topology, name)}`,
       });
     const isOpaque =
       type !== kind &&
@@ -66,7 +66,6 @@ function sourcesInto({ topology, surroundings, settings }: Looking, queue: strin
     }
     const keys = [...new Set(bindings.map(({ routingKey }) => routingKey))].toSorted();
     const isAll = (kind === "fanout" && !isOpaque) || (kind === "topic" && keys.join(" ") === "#");
-    const before = topology.bindings.filter((each) => each.destinationKind === "exchange" && each.destination === name);
     // Messages that wait would be lost if a person left such a key out.
     const back = settings.flatMap(({ queue: wait, deadLetterExchange, deadLetterRoutingKey: key }) =>
       !isAll && surroundings.shapeOf(wait) === "wait" && deadLetterExchange === name && keys.includes(key ?? "")
@@ -75,19 +74,26 @@ function sourcesInto({ topology, surroundings, settings }: Looking, queue: strin
     );
     const special = specialsOf(exchange);
     unsaid.push(...special.map((fact) => ({ place: name, fact })));
-    const upstream = [...new Set(before.map(({ source }) => source))].filter((each) => !isSharedDelay(each));
     said.push({
       name,
       ...(isOpaque ? { kind: "opaque", type } : { kind }),
       keys: isAll ? "all" : keys,
       isOwn,
       ...(isOpaque || special.length > 0 ? { isForeign: true } : {}),
-      from: `the ${type} exchange ${name}, bound to ${queue}${upstream.length === 0 ? "" : `; ${upstream.slice(0, 5).join(", ")} ${upstream.length === 1 ? "leads into it and stays as it is" : "lead into it and stay as they are"}`}${back.slice(0, 5).join("")}`,
+      from: `the ${type} exchange ${name}, bound to ${queue}${leadingInto(topology, name)}${back.slice(0, 5).join("")}`,
     });
     if (kind === "direct" && keys.includes(""))
       unsaid.push({ place: name, fact: `a binding to ${queue} has an empty key, which a declaration cannot ask for` });
   }
   return { said, unsaid };
+}
+
+/** The words about the exchanges that lead into a source. */
+function leadingInto({ bindings }: BrokerTopology, name: string): string {
+  const before = bindings.filter((each) => each.destinationKind === "exchange" && each.destination === name);
+  const upstream = [...new Set(before.map(({ source }) => source))].filter((each) => !isSharedDelay(each));
+  if (upstream.length === 0) return "";
+  return `; ${upstream.slice(0, 5).join(", ")} ${upstream.length === 1 ? "leads into it and stays as it is" : "lead into it and stay as they are"}`;
 }
 
 /** The facts about an exchange that no declaration can make. */
