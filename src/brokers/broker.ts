@@ -250,6 +250,8 @@ export interface Broker<
   readonly isOlder?: (one: Target, other: Target) => boolean;
   /** The place of its resources that the target names: a region. Left out if targets name none. */
   readonly placeOf?: (target: Target) => string;
+  /** The exchanges that lead letters on by the names of their work queues. Left out without exchanges. */
+  readonly letterExchanges?: (compiled: System) => readonly string[];
   /**
    * True if a deployment can give a work queue another dead queue. Old dead letters follow, or stay where people find
    * them. Left out if some would stay without a reader, or go to both.

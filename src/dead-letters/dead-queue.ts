@@ -96,6 +96,8 @@ function foundBy(input: DeadQueueInput): FoundQueue {
 export type FoundQueue = Omit<DeadQueue, "address" | "operating" | "letters" | "factsOf"> & {
   /** The place that the target names, such as a region. */
   readonly place: string | null;
+  /** The exchanges of the system that lead letters on by the names of their work queues. */
+  readonly exchanges: readonly string[];
 };
 
 /** Any queue by its name. Without a target it is one of the default broker. */
@@ -103,6 +105,7 @@ export function namedQueue(queue: string, target: Target | null, workQueue: stri
   return {
     broker: target?.broker ?? defaultBroker,
     place: target === null ? null : placeIn(target),
+    exchanges: [],
     queue,
     consumer: null,
     isShared: false,
@@ -141,7 +144,9 @@ export function declaredQueue(
   const isShared = sharesDeadQueue(target, planned?.deadQueue) && !isParked;
   const { generations } = planned?.retry ?? {};
   const place = placeIn(target);
-  return { broker: target.broker, place, queue, consumer, isShared, contract, workQueue, generations, subject };
+  const exchanges = brokerOf(target).letterExchanges?.(compiled) ?? [];
+  const own = { broker: target.broker, place, exchanges };
+  return { ...own, queue, consumer, isShared, contract, workQueue, generations, subject };
 }
 
 function placeIn(target: Target): string | null {
@@ -156,7 +161,7 @@ export async function connectQueue(
   found: FoundQueue,
   { url, managementUrl, tls }: Omit<OperatingConnection, "place">,
 ): Promise<DeadQueue> {
-  const { place, contract, ...queue } = found;
+  const { place, exchanges, contract, ...queue } = found;
   const operating = await loaded(brokerOf(found));
   const connection = { url, managementUrl, tls, place };
   const problem = operating.problemOf(connection);
@@ -164,7 +169,8 @@ export async function connectQueue(
   const letters = await operating.connect(connection);
   const describe: DeadQueue["factsOf"] = (letter) =>
     factsOf(letter, describeDeadLetter(operating.messageOf(letter), contract));
-  const isOwn = (letter: Letter): boolean => (operating.diedIn(letter) ?? describe(letter).queue) === found.workQueue;
+  const isOwn = (letter: Letter): boolean =>
+    (operating.diedIn(letter, exchanges) ?? describe(letter).queue) === found.workQueue;
   return {
     ...queue,
     contract,

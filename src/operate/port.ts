@@ -150,8 +150,12 @@ export interface Operating {
   readonly unreachable: (contract: AnyContract) => string | null;
   /** Null if it can be sent. */
   readonly unsendable: (letter: Letter) => Unsendable | null;
-  /** The queue that a letter died in, by the broker's own record that no publisher writes. Null without one. */
-  readonly diedIn: (letter: Letter) => string | null;
+  /**
+   * The queue that a letter died in, by the broker's own record that no publisher writes. Null without one.
+   *
+   * @param exchanges those of the system that lead letters on by the names of their work queues
+   */
+  readonly diedIn: (letter: Letter, exchanges: readonly string[]) => string | null;
   /** The same each time that a letter is shown, and different for any other one, but for letters alike in everything. */
   readonly identityOf: (letter: Letter) => string;
   /** The time when a letter came into its queue, by the broker's clock. Left out where a look shows all letters. */

@@ -76,6 +76,8 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
   deployedPartsOf,
   subjectsOf,
   changesOf,
+  letterExchanges: ({ topology }: RabbitmqCompiled) =>
+    topology.exchanges.flatMap(({ name, role }) => (role === "source" ? [] : [name])),
   evidenceOf,
   exportFormats: Object.freeze({
     definitions: ({ topology }: RabbitmqCompiled, namespace: string | null) =>

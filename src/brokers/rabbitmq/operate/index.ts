@@ -32,9 +32,10 @@ export const operating: Operating = Object.freeze({
   unreachable: ({ protocol }: AnyContract) =>
     protocol === "amqp-1.0" ? "this consumer speaks AMQP 1.0, and dead sends letters by AMQP 0-9-1 so far" : null,
   unsendable,
-  // Only the exchange for dead letters leads into a dead queue, and by the name of the work queue. An import uses the
-  // default exchange.
-  diedIn: ({ exchange, routingKey }: Letter) => (exchange === "" ? null : routingKey),
+  // The system's exchanges lead letters on by the name of the work queue. Other exchanges led letters into a dead queue
+  // before it was adopted, with the keys of their publishers. An import uses the default exchange.
+  diedIn: ({ exchange, routingKey }: Letter, exchanges: readonly string[]) =>
+    exchanges.includes(exchange) ? routingKey : null,
   identityOf,
   addressOf: (connection: OperatingConnection) => {
     const { host, pathname } = new URL(placeOf(connection).url);
