@@ -14,63 +14,96 @@ const limits = {
 
 interface Scope {
   readonly template: Entry;
-  /** The values found so far. Null stands for an unknown value, or for one that refers to itself. */
-  readonly known: Map<string, string | null>;
+  readonly given: Entry;
+  readonly isNaming: boolean;
+  /** The values found so far. Undefined stands for an unknown value, or for one that refers to itself. */
+  readonly known: Map<string, unknown>;
 }
 
+/** Gives the value of a text of a template. Undefined if it is unknown or too long, or if it refers to itself. */
+export type Evaluate = (text: string) => unknown;
+
 /**
- * Evaluates texts of a template. Null if the value is unknown or too long, or if it refers to itself. A parameter
- * without a default value stands for its name.
+ * Evaluates texts of a template.
+ *
+ * @param isNaming true if a parameter of a text without a default value stands for its name
+ * @param given the values of parameters that another template passes
  */
-export function armValues(template: Entry): (text: string) => string | null {
-  const scope: Scope = { template, known: new Map() };
+export function armValues(template: Entry, isNaming: boolean, given: Entry = {}): Evaluate {
+  const scope: Scope = { template, given, isNaming, known: new Map() };
   return (text) => valueOf(text, scope, 0);
 }
 
-function valueOf(text: string, scope: Scope, depth: number): string | null {
-  if (!text.startsWith("[") || text.startsWith("[[")) return text;
-  return text.length > limits.expressionLength ? null : expressionValue(text.slice(1, -1).trim(), scope, depth);
+/** The same value with each text in it replaced. */
+export function withTexts(value: unknown, change: (text: string) => unknown): unknown {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((each) => withTexts(each, change));
+  if (!isEntry(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withTexts(each, change)]));
 }
 
-function expressionValue(expression: string, scope: Scope, depth: number): string | null {
-  if (depth > limits.depth) return null;
+function valueOf(value: unknown, scope: Scope, depth: number): unknown {
+  if (typeof value !== "string" || !value.startsWith("[") || value.startsWith("[[")) return value;
+  return value.length > limits.expressionLength ? undefined : expressionValue(value.slice(1, -1).trim(), scope, depth);
+}
+
+function expressionValue(expression: string, scope: Scope, depth: number): unknown {
+  if (depth > limits.depth) return undefined;
   const literal = /^'((?:[^']|'')*)'$/.exec(expression);
   if (literal !== null) return (literal[1] ?? "").replaceAll("''", "'");
+  if (/^\d+$/.test(expression)) return Number(expression);
+  const member = /^([\s\S]+)(?:\.(\w+)|\[([^[\]]+)\])$/.exec(expression);
+  if (member !== null) {
+    const [, owner = "", name, index = ""] = member;
+    const key = name ?? expressionValue(index.trim(), scope, depth + 1);
+    return valueOf(memberOf(expressionValue(owner.trim(), scope, depth + 1), key), scope, depth + 1);
+  }
   const call = /^(\w+)\(([\s\S]*)\)$/.exec(expression);
-  if (call === null) return null;
+  if (call === null) return undefined;
   const [, name = "", inside = ""] = call;
-  const values = argumentsIn(inside).map((each) => expressionValue(each, scope, depth + 1));
-  const [first, ...others] = values;
-  if (first === undefined || first === null || others.includes(null)) return null;
-  const made = called(name, first, values, scope, depth);
-  return made === null || made.length > limits.valueLength ? null : made;
+  const values = inside.trim() === "" ? [] : argumentsIn(inside).map((each) => expressionValue(each, scope, depth + 1));
+  if (values.some((each) => each === undefined)) return undefined;
+  const made = called(name, values, scope, depth);
+  return typeof made === "string" && made.length > limits.valueLength ? undefined : made;
 }
 
-function called(
-  name: string,
-  first: string,
-  values: readonly (string | null)[],
-  scope: Scope,
-  depth: number,
-): string | null {
+function memberOf(owner: unknown, key: unknown): unknown {
+  const isKey = typeof key === (Array.isArray(owner) ? "number" : "string");
+  return isKey && typeof owner === "object" && owner !== null && Object.hasOwn(owner, key as string)
+    ? (owner as Entry)[key as string]
+    : undefined;
+}
+
+function called(name: string, values: readonly unknown[], scope: Scope, depth: number): unknown {
+  const [first, second, third] = values;
+  if (name === "true" || name === "false") return name === "true";
+  if (name === "not" && typeof first === "boolean") return !first;
+  if (name === "if" && typeof first === "boolean") return first ? second : third;
+  if (name === "equals" && typeof first !== "object") return first === second;
+  if (!values.every((each) => typeof each === "string" || typeof each === "number")) return undefined;
   if (name === "concat") return values.join("");
-  if (name === "format") return first.replaceAll(/\{(\d+)\}/g, (_, index) => values[Number(index) + 1] ?? "");
-  return name === "parameters" || name === "variables" ? declaredValue(name, first, scope, depth) : null;
+  const text = String(first);
+  if (name === "format") return text.replaceAll(/\{(\d+)\}/g, (_, index) => String(values[Number(index) + 1] ?? ""));
+  return name === "parameters" || name === "variables" ? declaredValue(name, text, scope, depth) : undefined;
 }
 
-function declaredValue(kind: "parameters" | "variables", name: string, scope: Scope, depth: number): string | null {
+function declaredValue(kind: "parameters" | "variables", name: string, scope: Scope, depth: number): unknown {
+  const { template, known } = scope;
   const key = `${kind} ${name}`;
-  const known = scope.known.get(key);
-  if (known !== undefined) return known;
+  if (known.has(key)) return known.get(key);
   // The value counts as unknown until it is found. So a value that refers to itself stays unknown.
-  scope.known.set(key, null);
-  const all = scope.template[kind];
+  known.set(key, undefined);
+  const all = template[kind];
   const declared = isEntry(all) && Object.hasOwn(all, name) ? all[name] : undefined;
-  const value = isEntry(declared) ? declared["defaultValue"] : declared;
-  const otherwise = kind === "parameters" ? name : null;
-  const made = typeof value === "string" ? valueOf(value, scope, depth + 1) : otherwise;
-  scope.known.set(key, made);
+  const made = valueOf(kind === "variables" ? declared : parameterValue(name, declared, scope), scope, depth + 1);
+  known.set(key, made);
   return made;
+}
+
+function parameterValue(name: string, declared: unknown, { given, isNaming }: Scope): unknown {
+  if (Object.hasOwn(given, name)) return given[name];
+  const { defaultValue = null, type = "string" } = isEntry(declared) ? declared : {};
+  return defaultValue ?? (isNaming && /string$/i.test(String(type)) ? name : undefined);
 }
 
 /** The arguments of a call. It splits at commas outside of texts and brackets. */

@@ -18,6 +18,8 @@ export interface NamedResource {
    */
   readonly names: readonly string[];
   readonly properties: Entry;
+  /** True for a rule that the input does not show. */
+  readonly isAssumed?: true;
 }
 
 /** The content of namespaces, regardless of its origin. */

@@ -18,6 +18,8 @@ export interface FoundEntity extends Named {
   readonly fixed: { readonly autoDeleteOnIdleMs: number | null; readonly status: unknown };
   /** True if a rule changes messages. */
   readonly hasAction: boolean;
+  /** True if the input shows no rule of it. */
+  readonly isAssumed: boolean;
 }
 
 export function entitiesIn(resources: readonly NamedResource[]): readonly FoundEntity[] {
@@ -48,6 +50,7 @@ export function entitiesIn(resources: readonly NamedResource[]): readonly FoundE
           autoDeleteOnIdleMs: typeof autoDelete === "string" ? (readIsoDuration(autoDelete)?.durationMs ?? null) : null,
           status: properties["status"] ?? "Active",
         },
+        isAssumed: own.some((each) => each.isAssumed === true),
         hasAction: own.some(({ properties: { action } }) => isEntry(action) && action["sqlExpression"] !== undefined),
       },
     ];

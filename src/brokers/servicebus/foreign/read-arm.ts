@@ -1,12 +1,13 @@
-import { type Checked, accepted, diagnostic, refuseWhole } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnosed, refuseWhole } from "../../../diagnostics/diagnostic.ts";
 import { type Entry, isEntry } from "../../../foreign/entries.ts";
 import { nameSome } from "../../../foreign/finding.ts";
 import { parseJson } from "../../../foreign/parse-json.ts";
-import { armValues } from "./arm-values.ts";
-
+import { wordOf } from "../../../diagnostics/word-of.ts";
+import { auditedFields } from "../compile/fields.ts";
+import { type Evaluate, armValues, withTexts } from "./arm-values.ts";
 import type { Deployment, NamedResource } from "./deployment.ts";
 import { namespacesOf } from "./import/entity-properties.ts";
-import { wordOf } from "../../../diagnostics/word-of.ts";
+import { rulesByAzure } from "./import/pulumi-resources.ts";
 
 const namespaceType = "microsoft.servicebus/namespaces";
 const howToExport = "write one with az group export --name GROUP > template.json";
@@ -21,61 +22,116 @@ const kinds: Readonly<Record<string, NamedResource["kind"]>> = {
 /**
  * Reads an ARM template from `az group export`, from Export template of the portal, or from `az bicep build`.
  *
- * It knows the functions that make names in those templates: `concat`, `format`, `parameters` and `variables`. Source
- * of the format: Azure Resource Manager documentation, "Template structure and syntax".
+ * It knows the functions that `armValues` knows, and the templates of deployments in it. Source of the format: Azure
+ * Resource Manager documentation, "Template structure and syntax".
  */
 export function readArm(text: string): Checked<Deployment> {
   const parsed = parseJson(text, "the template");
   if (!parsed.ok) return parsed;
   const template = parsed.value;
-  if (!isEntry(template) || !Array.isArray(template["resources"])) {
+  const resources = isEntry(template) ? (template["resources"] ?? null) : null;
+  if (!isEntry(template) || typeof resources !== "object" || resources === null) {
     return refuseWhole("RD401", "this is JSON, but not a template of Azure Resource Manager", howToExport);
   }
-  const leftOut: string[] = [];
-  const valueOf = armValues(template);
-  const found = resourcesIn(template["resources"], "", "").flatMap(({ type, name, properties }): NamedResource[] => {
-    const lower = type.toLowerCase();
-    const isNamespace = lower === namespaceType;
-    const kind = lower.startsWith(prefix) ? kinds[lower.slice(prefix.length)] : undefined;
-    if (kind === undefined && !isNamespace) return [];
-    const resolved = valueOf(name);
-    const [namespace = "", ...names] = resolved?.split("/") ?? [];
-    if (resolved === null || (names.length === 0 && !isNamespace)) {
-      leftOut.push(name);
-      return [];
-    }
-    return [{ kind: kind ?? "namespace", namespace, names, properties: resolvedProperties(properties, valueOf) }];
-  });
+  const all = resourcesIn(resources, scopeOf(template), "", "");
+  const read = all.map(namedOf);
+  const found = read.flatMap((each) => each.named ?? []);
   if (found.every(({ kind }) => kind === "namespace"))
     return refuseWhole("RD401", "this template has no queue, topic or subscription of Service Bus", howToExport);
-  const value: Deployment = { namespaces: namespacesOf(found, leftOut.length === 0) };
-  if (leftOut.length === 0) return accepted(value);
-  const warning = diagnostic("RD409", {
-    path: "",
-    message: `left out, because Redeliver cannot evaluate the expression of their names: ${nameSome(leftOut)}`,
-    help: "export the resource group, which writes names out",
-  });
-  return accepted(value, [warning]);
+  const unnamed = read.flatMap((each) => each.unnamed ?? []);
+  const elsewhere = all.flatMap(({ type, name }) => (isDeployment(type) ? [name] : []));
+  const leftOut = [
+    ...unread(
+      "Redeliver cannot evaluate the expression of their names",
+      unnamed.map(({ name }) => name),
+    ),
+    ...unread("their templates are not in this one", elsewhere),
+  ];
+  // A rule that was not read may be the one that Azure makes.
+  const areRulesRead = elsewhere.length === 0 && unnamed.every(({ kind }) => kind !== "rule");
+  const assumed = areRulesRead ? rulesByAzure(found).map((each): NamedResource => ({ ...each, isAssumed: true })) : [];
+  const isWhole = leftOut.length === 0 && !all.some(({ isExisting }) => isExisting);
+  return accepted({ namespaces: namespacesOf([...found, ...assumed], isWhole) }, leftOut);
+}
+
+function unread(why: string, names: readonly string[]): readonly Diagnostic[] {
+  if (names.length === 0) return [];
+  const message = `left out, because ${why}: ${nameSome(names)}`;
+  return diagnosed("RD409", { path: "", message, help: "export the resource group, which writes names out" });
+}
+
+/** Neither for a resource of another service. */
+function namedOf({ type, name, properties, scope, isExisting }: ArmResource): {
+  readonly named?: NamedResource;
+  readonly unnamed?: { readonly kind: NamedResource["kind"]; readonly name: string };
+} {
+  const lower = type.toLowerCase();
+  const kind =
+    lower === namespaceType ? "namespace" : lower.startsWith(prefix) ? kinds[lower.slice(prefix.length)] : undefined;
+  if (kind === undefined || isExisting) return {};
+  const resolved = scope.ofName(name);
+  const [namespace = "", ...names] = typeof resolved === "string" ? resolved.split("/") : [];
+  if (typeof resolved !== "string" || (names.length === 0 && kind !== "namespace")) return { unnamed: { kind, name } };
+  return { named: { kind, namespace, names, properties: resolvedProperties(properties, scope) } };
+}
+
+/** The values of a template. A parameter without a default value is unknown, but names and destinations need one. */
+interface ArmScope {
+  readonly ofName: Evaluate;
+  readonly ofSetting: Evaluate;
+}
+
+function scopeOf(template: Entry, given: Entry = {}, outer?: ArmScope): ArmScope {
+  const passed = (of: Evaluate | undefined): Entry =>
+    Object.fromEntries(
+      Object.entries(given).map(([name, each]) => [
+        name,
+        of === undefined || !isEntry(each) ? undefined : withTexts(each["value"], of),
+      ]),
+    );
+  return {
+    ofName: armValues(template, true, passed(outer?.ofName)),
+    ofSetting: armValues(template, false, passed(outer?.ofSetting)),
+  };
 }
 
 interface ArmResource {
   readonly type: string;
   readonly name: string;
   readonly properties: Entry;
+  readonly scope: ArmScope;
+  /** True if another template makes it. */
+  readonly isExisting: boolean;
 }
 
-/** A nested resource has only the rest of the type and of the name. */
-function resourcesIn(list: readonly unknown[], type: string, name: string): readonly ArmResource[] {
-  return list.filter(isEntry).flatMap((entry) => {
+/**
+ * A nested resource has only the rest of the type and of the name. Since version 2.0 of the language, resources may have
+ * names of their own in the template.
+ */
+function resourcesIn(list: unknown, scope: ArmScope, type: string, name: string): readonly ArmResource[] {
+  const entries = typeof list === "object" && list !== null ? Object.values(list) : [];
+  return entries.filter(isEntry).flatMap((entry) => {
+    const { properties = {}, resources, sku, condition, existing } = entry;
+    if (withTexts(condition, scope.ofSetting) === false) return [];
     const ownType = `${type === "" ? "" : `${type}/`}${wordOf(entry["type"])}`;
     const ownName = joined(name, wordOf(entry["name"]));
-    const { properties, resources, sku } = entry;
+    const own = isEntry(properties) ? properties : {};
+    const { template, parameters, expressionEvaluationOptions: options } = own;
+    if (isDeployment(ownType) && isEntry(template)) {
+      const isInner = isEntry(options) && /^inner$/i.test(wordOf(options["scope"]));
+      const inner = isInner ? scopeOf(template, isEntry(parameters) ? parameters : {}, scope) : scope;
+      return resourcesIn(template["resources"], inner, "", "");
+    }
     return [
       // The tier of a namespace lies beside its properties.
-      { type: ownType, name: ownName, properties: { ...(isEntry(properties) ? properties : {}), sku } },
-      ...resourcesIn(Array.isArray(resources) ? resources : [], ownType, ownName),
+      { type: ownType, name: ownName, properties: { ...own, sku }, scope, isExisting: existing === true },
+      ...resourcesIn(resources, scope, ownType, ownName),
     ];
   });
+}
+
+function isDeployment(type: string): boolean {
+  return type.toLowerCase() === "microsoft.resources/deployments";
 }
 
 function joined(outer: string, inner: string): string {
@@ -84,12 +140,14 @@ function joined(outer: string, inner: string): string {
   return `[concat(${argument(outer)}, '/', ${argument(inner)})]`;
 }
 
-/** A destination is the name of another entity, which may also be an expression. */
-function resolvedProperties(properties: Entry, valueOf: ReturnType<typeof armValues>): Entry {
+/** A destination is the name of another entity. A value that is not known stays an expression. */
+function resolvedProperties(properties: Entry, { ofName, ofSetting }: ArmScope): Entry {
+  const isDestination = (key: string): boolean =>
+    auditedFields.some(({ arm, kind }) => arm === key && kind === "entity");
   return Object.fromEntries(
-    Object.entries(properties).map(([key, value]) => [
-      key,
-      typeof value === "string" && value.startsWith("[") ? (valueOf(value) ?? value) : value,
-    ]),
+    Object.entries(properties).map(([key, value]) => {
+      const of = isDestination(key) ? ofName : ofSetting;
+      return [key, withTexts(value, (text) => of(text) ?? text)];
+    }),
   );
 }

@@ -2,7 +2,7 @@ import type { FoundSource, Unsaid } from "../../../../adopt/found.ts";
 import { filterOf, patternIn } from "../../compile/filter.ts";
 import { defaultRuleName } from "../../compile/names.ts";
 import type { SubscriptionRule } from "../../compile/topology.ts";
-import { wordsOf } from "../../compile/differences.ts";
+import { pathOf, wordsOf } from "../../compile/differences.ts";
 import type { FoundEntity } from "../found.ts";
 
 /**
@@ -22,7 +22,7 @@ export function sourcesInto(
   const said: FoundSource[] = [];
   const unsaid: Unsaid[] = [];
   for (const each of own) {
-    const { topic, name, rules } = each;
+    const { topic, name, rules, isAssumed } = each;
     const keys = keysOf(rules);
     const reason = reasonAgainst(each, key);
     if (reason !== null || keys === null) {
@@ -35,6 +35,11 @@ export function sourcesInto(
       unsaid.push({
         place: topic,
         fact: `the input shows no rule ${defaultRuleName} of the subscription ${name}. Azure makes one that lets in every message, and a deployment closes it`,
+      });
+    if (isAssumed)
+      unsaid.push({
+        place: pathOf(each),
+        fact: `the input shows no rule of it, so it is taken to have Azure's ${defaultRuleName}. If somebody deleted that rule, no message comes by it today`,
       });
     said.push({ name: topic, kind, keys, isOwn: true, from: `the topic ${topic}, with the subscription ${name}` });
   }

@@ -83,7 +83,7 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
 }
 
 /** Azure makes the rule `$Default` with each subscription. It lets in every message. A program needs no resource for it. */
-function rulesByAzure(named: readonly NamedResource[]): readonly NamedResource[] {
+export function rulesByAzure(named: readonly NamedResource[]): readonly NamedResource[] {
   const isSame = ({ namespace, names: [topic, name] }: NamedResource, other: NamedResource): boolean =>
     namespace === other.namespace && topic === other.names[0] && name === other.names[1];
   const rules = named.filter(({ kind }) => kind === "rule");
