@@ -2,7 +2,8 @@ import { asDuration } from "../declare/duration.ts";
 import { type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
 import { wholeName } from "../foreign/purpose.ts";
 import { backoffOf } from "./backoff-of.ts";
-import type { FoundConsumer, FoundSource, FoundSystem, Unsaid } from "./found.ts";
+import { newQueueNames } from "./new-queue-names.ts";
+import type { FoundConsumer, FoundSource, FoundSystem, Inferred, Unsaid } from "./found.ts";
 
 /** A comment on one property of a declaration. */
 export interface Comment {
@@ -42,8 +43,7 @@ export function declareFound(found: FoundSystem, name: string, separator: string
   );
   const keys = new Map(all.map(({ queue, key = isPrefixed ? queue.slice(prefix.length) : queue }) => [queue, key]));
   const keyOf = ({ queue }: FoundConsumer): string => keys.get(queue) ?? queue;
-  const isFirst = (one: FoundConsumer): boolean => all.find((each) => keyOf(each) === keyOf(one)) === one;
-  const consumers = all.filter(isFirst);
+  const consumers = [...Map.groupBy(all, keyOf).values()].flatMap(firstOf);
   const byDefault = `{queue}${separator}dead`;
   const { shared, dead } = deadNames(consumers, found, byDefault);
   const names = {
@@ -52,10 +52,16 @@ export function declareFound(found: FoundSystem, name: string, separator: string
   };
   const sources = sourceKeys([...consumers.flatMap((each) => each.sources), ...found.unusedSources], prefix);
   const ownDead = ownDeadQueues(consumers, shared, dead);
+  const newNames = newQueueNames(
+    consumers,
+    found.taken ?? [],
+    separator,
+    (each) => `${isPrefixed ? prefix : ""}${keyOf(each)}`,
+  );
   const written = consumers.map((each) => {
     const isShared = shared.has(each.dead?.value ?? "");
     const deadLetter = { dead: ownDead.get(each), deadQueueSettings: isShared ? undefined : each.deadQueueSettings };
-    return consumerFrom({ ...each, ...deadLetter }, keyOf(each), sources);
+    return consumerFrom({ ...each, ...deadLetter }, keyOf(each), sources, newNames.get(each));
   });
   const options = targetOptions({ ...found, consumers }, keyOf);
   const foreign = [...sources]
@@ -78,7 +84,7 @@ export function declareFound(found: FoundSystem, name: string, separator: string
     ],
     options,
     refused: all
-      .filter((each) => !isFirst(each))
+      .filter((each) => !consumers.includes(each))
       .map((each) => ({
         place: each.queue,
         fact: `it is left out: ${keyOf(each)} is the name of another consumer, too; adopt it alone with --queue (${each.from})`,
@@ -96,6 +102,11 @@ export function declareFound(found: FoundSystem, name: string, separator: string
     ],
     warnings: [...shared].map(ofSharedQueue),
   };
+}
+
+/** Of consumers with one name, one that keeps its queue goes before those that would get a new one. */
+function firstOf(same: readonly FoundConsumer[]): readonly FoundConsumer[] {
+  return [...same.filter(({ isNewQueue }) => isNewQueue !== true), ...same].slice(0, 1);
 }
 
 /** The settings of the target, which stand in no declaration. */
@@ -157,6 +168,7 @@ function consumerFrom(
   found: FoundConsumer,
   key: string,
   sources: ReadonlyMap<string, KeyedSource>,
+  newName: Inferred<string> | undefined,
 ): { readonly key: string; readonly declared: object; readonly comments: readonly Comment[] } {
   const { delaysMs, crashDeliveries, handlerTimeoutMs, retainMs, parked, dead, order } = found;
   const { queueArguments, lengthLimits, queueSettings, deadQueueSettings } = found;
@@ -173,6 +185,7 @@ function consumerFrom(
   return {
     key,
     declared: {
+      ...(newName === undefined ? {} : { queue: newName.value }),
       ...(from.length === 0 ? {} : { from: Object.fromEntries(from) }),
       retry: { attempts: delaysMs.value.length + 1, backoff: backoffOf(delaysMs.value) },
       ...(crashDeliveries === undefined ? {} : { crash: { deliveries: crashDeliveries.value } }),
@@ -186,6 +199,7 @@ function consumerFrom(
     },
     comments: [
       ...said(found),
+      ...said(newName, "queue"),
       ...said(delaysMs, "retry"),
       ...said(crashDeliveries, "crash"),
       ...said(handlerTimeoutMs, "handlerTimeout"),

@@ -30,6 +30,8 @@ export interface FoundConsumer {
   readonly queue: string;
   /** Its name in the declaration, unless that follows from the name of the queue. */
   readonly key?: string;
+  /** True if a deployment makes its work queue, because it receives from another entity today. */
+  readonly isNewQueue?: boolean;
   /** The facts that make it a work queue. */
   readonly from: string;
   /** Empty if producers send straight to the queue. */
@@ -88,6 +90,8 @@ export interface FoundSystem {
   readonly consumers: readonly FoundConsumer[];
   /** The names of all queues. Left out if the broker names dead queues itself. */
   readonly queues?: readonly string[];
+  /** The names that no new queue may have. */
+  readonly taken?: readonly string[];
   /** Sources of the system that no consumer takes from. */
   readonly unusedSources: readonly FoundSource[];
   /** The consumers that no declaration can have, with the reason. */

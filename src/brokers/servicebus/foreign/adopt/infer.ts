@@ -4,16 +4,13 @@ import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
 import { systemsApart } from "../../../../adopt/systems-apart.ts";
 import { asDuration, formatDurationMs } from "../../../../declare/duration.ts";
 import { type Checked, accepted } from "../../../../diagnostics/diagnostic.ts";
-import { purposeOf } from "../../../../foreign/purpose.ts";
 import { parkedName } from "../../../../plan/names.ts";
 import type { ServicebusTarget } from "../../compile/capabilities.ts";
-import { pathOf } from "../../compile/differences.ts";
 import { sharedDeadQueueName, tierName } from "../../compile/names.ts";
-import type { ServicebusQueue } from "../../compile/topology.ts";
 import type { Deployment } from "../deployment.ts";
 import { unsaid } from "../drift.ts";
-import { entitiesIn, type FoundEntity } from "../found.ts";
-import { reasonAgainst, sourcesInto } from "./sources-into.ts";
+import { type ReadEntity, isReceivedFrom, isSubscription, ownerOf, readEntities, refusalOf } from "./roles.ts";
+import { sourcesInto } from "./sources-into.ts";
 
 /** The attempts to declare if Service Bus does not end them. A person has to set the number. */
 const attemptsIfEndless = 5;
@@ -30,14 +27,14 @@ export function inferSystem(
   _target: ServicebusTarget,
   only: readonly string[],
 ): Checked<FoundSystem> {
-  const read = entitiesIn(namespaces[0]?.resources ?? []).flatMap(readEntity);
-  const fed = new Set(read.map(({ forwardTo }) => forwardTo));
-  const entities = read.map((each) => ({ ...each, isTier: isTier(each, fed) }));
+  const resources = namespaces[0]?.resources ?? [];
+  const entities = readEntities(resources);
   const isChosen = ({ path }: ReadEntity): boolean => only.length === 0 || only.includes(path);
   const missing = only.filter((path) => entities.every((each) => each.path !== path));
   const chosen = entities.filter((each) => isChosen(each) && (only.length > 0 || isReceivedFrom(each, entities)));
+  const leftOut = entities.filter((each) => !chosen.includes(each));
   const isWhole = namespaces[0]?.isWhole === true;
-  const refused = chosen.flatMap(stranded);
+  const refused = chosen.flatMap(refusalOf);
   const work = chosen.filter(({ path }) => refused.every(({ place }) => place !== path));
   if (missing.length > 0 || work.length === 0)
     return nothingToAdopt(
@@ -66,43 +63,30 @@ export function inferSystem(
     },
     consumers: inferred.map(({ consumer }) => consumer),
     unusedSources: [],
+    // A queue and a topic have no common name.
+    taken: resources.flatMap(({ kind, names: [own = ""] }) => (kind === "queue" || kind === "topic" ? [own] : [])),
     refused,
     unsaid: [
-      ...(only.length > 0
-        ? []
-        : copiesAmong(entities.filter((each) => !chosen.includes(each)).map(({ name: own }) => own))),
+      ...(only.length > 0 ? [] : leftOut.flatMap(ownerOf)),
+      ...(only.length > 0 ? [] : copiesAmong(leftOut.map(({ name: own }) => own))),
       ...inferred.flatMap(({ unsaid }) => unsaid),
       ...(only.length > 0 || name !== null
         ? []
         : systemsApart(
             inferred.map(({ consumer }) => consumer),
-            read.flatMap(waysFrom),
+            entities.flatMap(waysFrom),
           )),
-      ...(isShared ? [] : work.flatMap(forwarded)),
+      ...(isShared ? [] : work.flatMap((each) => forwarded(each, work))),
       ...several(work, locks, "LockDuration", "lock"),
       ...several(work, windows, "DuplicateDetectionHistoryTimeWindow", "duplicates"),
     ],
   });
 }
 
-function waysFrom({ path, topic, forwardTo, forwardDeadLetteredTo }: Omit<ReadEntity, "isTier">) {
+function waysFrom({ path, topic, forwardTo, forwardDeadLetteredTo }: ReadEntity) {
   return [topic, forwardTo ?? "", forwardDeadLetteredTo ?? ""].flatMap((next) =>
     next === "" ? [] : [[next, path] as const],
   );
-}
-
-/** A queue or subscription that is there, with its settings beside its names. */
-interface ReadEntity extends FoundEntity, Omit<ServicebusQueue, "kind" | "name" | "role" | "consumer"> {
-  /** The name that clients use. */
-  readonly path: string;
-  /** Its dead letters go back into another queue when their time ends: people receive from that queue. */
-  readonly isTier: boolean;
-}
-
-function readEntity(entity: FoundEntity): readonly Omit<ReadEntity, "isTier">[] {
-  if (entity.kind === "topic") return [];
-  const known = Object.entries(entity.settings).filter(([key]) => !entity.hidden.has(key));
-  return [{ ...unsaid, duplicateDetectionMs: null, ...Object.fromEntries(known), ...entity, path: pathOf(entity) }];
 }
 
 function allOf(work: readonly ReadEntity[], setting: "lockDurationMs" | "duplicateDetectionMs"): readonly number[] {
@@ -125,46 +109,12 @@ function several(
   ];
 }
 
-function forwarded({ path, forwardDeadLetteredTo }: ReadEntity): readonly Unsaid[] {
-  if (forwardDeadLetteredTo === null) return [];
-  const fact = `its dead letters are forwarded to ${forwardDeadLetteredTo}; declared they stay in its own dead-letter queue`;
+function forwarded({ path, forwardDeadLetteredTo: to }: ReadEntity, work: readonly ReadEntity[]): readonly Unsaid[] {
+  if (to === null) return [];
+  const fact = work.some((each) => each.path === to)
+    ? `its dead letters go to ${to}, whose consumer works on them today; a declaration has no such way, so new ones stay in its own dead-letter queue`
+    : `its dead letters are forwarded to ${to}; declared they stay in its own dead-letter queue`;
   return [{ place: path, fact }];
-}
-
-/**
- * A work queue may also have a time to live and forward its dead letters. But it forwards them to a queue for failures,
- * or other entities forward to it.
- *
- * @param fed the queues that others forward to
- */
-function isTier(
-  { kind, path, timeToLiveMs, forwardDeadLetteredTo, deadLetterOnExpiration }: Omit<ReadEntity, "isTier">,
-  fed: ReadonlySet<string | null>,
-): boolean {
-  if (kind !== "queue" || timeToLiveMs === null || forwardDeadLetteredTo === null || fed.has(path)) return false;
-  return deadLetterOnExpiration !== false && purposeOf(forwardDeadLetteredTo) !== "failures";
-}
-
-function isReceivedFrom(entity: ReadEntity, all: readonly ReadEntity[]): boolean {
-  const { kind, name, path, forwardTo } = entity;
-  if (forwardTo !== null || entity.isTier) return false;
-  if (kind === "subscription") return true;
-  if (all.some((each) => each.forwardTo === path || (each.isTier && each.forwardDeadLetteredTo === path))) return true;
-  if (all.some((each) => each.forwardDeadLetteredTo === path || parkedName(each.name, ".") === path)) return false;
-  return purposeOf(name) === null;
-}
-
-/**
- * A consumer that receives from a subscription that no declaration has. It would get a new queue, and the subscription
- * would go on filling without a receiver.
- */
-function stranded(entity: ReadEntity): readonly Unsaid[] {
-  const reason = isSubscription(entity) && entity.forwardTo === null ? reasonAgainst(entity, entity.name) : null;
-  return reason === null ? [] : [{ place: entity.path, fact: `it is left out: ${reason}` }];
-}
-
-function isSubscription({ kind }: ReadEntity): boolean {
-  return kind === "subscription";
 }
 
 /** Redeliver's own default names: the queue has the name of the subscription behind that of the system. */
@@ -212,10 +162,12 @@ function consumerOf(
   const attempts = isCounted ? maxDeliveryCount : attemptsIfEndless;
   const isWaiting = tiers.length > 0;
   const parked = parkedName(inSubscription && system !== null ? `${system}.${name}` : name, ".");
+  const unread = Object.keys(unsaid).filter((setting) => entity.hidden.has(setting));
   const facts: readonly (string | false)[] = [
+    unread.length > 0 && `the input does not show the value of ${unread.join(", ")}, so Azure's own is declared`,
     !isCounted && `MaxDeliveryCount is ${maxDeliveryCount}, so its consumers end the attempts; ${attempts} are a guess`,
     isWaiting
-      ? `its consumers choose the queue for each attempt; that each of ${tiers.map((each) => each.path).join(", ")} is used once is a guess`
+      ? `its consumers choose the queue for each attempt; that each of ${tiers.map((each) => each.path).join(", ")} is used once is a guess. If consumers receive from one of these, adopt it by --queue`
       : "delayed retries in its consumers' code, such as scheduled copies, show in no queue",
     inSubscription &&
       requiresSession !== true &&
@@ -229,7 +181,7 @@ function consumerOf(
   return {
     consumer: {
       queue: path,
-      ...(inSubscription ? { key } : {}),
+      ...(inSubscription ? { key, isNewQueue: requiresSession !== true } : {}),
       from: `${inSubscription ? "the subscription" : "the work queue"} ${path}: ${own.length === 0 ? "producers send straight to it" : "topics lead into it"}`,
       sources: sources.said,
       isLossy: false,

@@ -1,0 +1,138 @@
+import { describe, expect, test } from "vitest";
+
+import { inferSystem } from "../../src/brokers/servicebus/foreign/adopt/infer.ts";
+import { brokers, parseTarget } from "../../src/index.ts";
+import type { Adopted } from "../../src/migrate/adopt.ts";
+import { accepted } from "../support/examples.ts";
+import { adoptText } from "../support/reported-by-adopt.ts";
+import { type ArmEntity, armTemplate } from "../support/servicebus/arm-template.ts";
+
+// The queues and subscriptions that consumers receive from, beside those that only look like them.
+
+const adopt = (entities: readonly ArmEntity[]): Adopted =>
+  adoptText(armTemplate(entities), "servicebus@standard", "shop", "servicebus");
+const factsOf = ({ unsaid }: Adopted): readonly string[] => unsaid.map(({ place, fact }) => `${place}: ${fact}`);
+const consumersIn = ({ draft }: Adopted): readonly string[] => Object.keys(draft.system.consumers);
+const effectOf = ({ judged }: Adopted, name: string) => judged?.find((each) => each.name === name);
+
+const all = { filterType: "SqlFilter", sqlFilter: { sqlExpression: "1=1" } };
+/** A subscription that lets in everything. */
+const subscribed = (path: string, properties: Readonly<Record<string, unknown>> = {}): readonly ArmEntity[] => [
+  ["topics", path.split("/")[0] ?? ""],
+  ["subscriptions", path, properties],
+  ["rules", `${path}/$Default`, all],
+];
+
+describe("a consumer that receives from a subscription takes over no queue", () => {
+  test("of failures: its new queue has another name", () => {
+    const adopted = adopt([
+      ["queues", "billing"],
+      ["queues", "Error"],
+      ["queues", "error.2"],
+      ...subscribed("ev/error"),
+    ]);
+    expect(adopted.draft.system.consumers).toMatchObject({ billing: {}, error: { queue: "error.3" } });
+    expect(adopted.proved.compiled.contracts.map(({ workQueue }) => workQueue)).toEqual(["billing", "error.3"]);
+    expect(effectOf(adopted, "Error")).toBeUndefined();
+  });
+
+  test("nor a topic of its name", () => {
+    const adopted = adopt([["queues", "billing"], ...subscribed("mail/mail")]);
+    expect(adopted.draft.system.consumers).toMatchObject({ mail: { queue: "mail.2" } });
+  });
+
+  test("of another consumer, who keeps the queue", () => {
+    const adopted = adopt([
+      ...subscribed("ev/mail", { maxDeliveryCount: 7 }),
+      ["queues", "mail", { maxDeliveryCount: 2 }],
+    ]);
+    expect(adopted.draft.system.consumers).toMatchObject({ mail: { retry: { attempts: 2 } } });
+    expect(adopted.refused).toEqual([
+      { place: "ev/Subscriptions/mail", fact: expect.stringMatching(/^it is left out: mail is the name of another/) },
+    ]);
+  });
+
+  test("unless it stays in its subscription with sessions", () => {
+    const adopted = adopt([
+      ["queues", "billing"],
+      ["queues", "error"],
+      ...subscribed("ev/error", { requiresSession: true }),
+    ]);
+    expect(adopted.draft.system.consumers["error"]).not.toHaveProperty("queue");
+  });
+});
+
+test.for<readonly ["queues" | "subscriptions", readonly ArmEntity[], string]>([
+  ["subscriptions", subscribed("ev/mail", { forwardTo: "[reference('x').name]" }), "ev/Subscriptions/mail"],
+  ["queues", [["queues", "mail", { forwardTo: "[reference('x').name]" }]], "mail"],
+])("one of %s is left out if nothing shows that it does not forward", ([, entities, place]) => {
+  const adopted = adopt([["queues", "orders"], ...entities]);
+  expect(consumersIn(adopted)).toEqual(["orders"]);
+  expect(adopted.refused).toEqual([{ place, fact: expect.stringMatching(/nothing shows if it forwards/) }]);
+});
+
+test("an unknown setting is told", () => {
+  const adopted = adopt([["queues", "orders", { maxDeliveryCount: "[reference('x').count]" }]]);
+  expect(factsOf(adopted)).toContain(
+    "orders: the input does not show the value of maxDeliveryCount, so Azure's own is declared",
+  );
+});
+
+describe("queues that forward their dead letters to one queue", () => {
+  const waiting = { deadLetteringOnMessageExpiration: true, forwardDeadLetteredMessagesTo: "desk" };
+  const after = (time: string) => ({ ...waiting, defaultMessageTimeToLive: time });
+
+  test.for<readonly [what: string, entities: readonly ArmEntity[], work: readonly string[]]>([
+    [
+      "of days are work queues",
+      [
+        ["queues", "orders", after("P14D")],
+        ["queues", "bills", after("P7D")],
+      ],
+      ["orders", "bills"],
+    ],
+    ["of days wait, if the name says so", [["queues", "later", after("P2D")]], ["desk"]],
+    ["of days wait, if the name is that of the work queue", [["queues", "desk.2d", after("P2D")]], ["desk"]],
+    ["of minutes wait", [["queues", "slot", after("PT1M")]], ["desk"]],
+  ])("%s", ([, entities, work]) => {
+    expect(consumersIn(adopt([...entities, ["queues", "desk"]]))).toEqual(work);
+  });
+
+  test("are told with the way to choose", () => {
+    const adopted = adopt([
+      ["queues", "slot", after("PT1M")],
+      ["queues", "desk"],
+    ]);
+    expect(factsOf(adopted)).toContainEqual(expect.stringMatching(/If consumers receive from one of these, .*--queue/));
+  });
+});
+
+test("a second stage has a consumer, because it makes dead letters of dead letters", () => {
+  const adopted = adopt([
+    ["queues", "fast", { forwardDeadLetteredMessagesTo: "slow" }],
+    ["queues", "slow", { forwardDeadLetteredMessagesTo: "end" }],
+    ["queues", "end"],
+  ]);
+  expect(consumersIn(adopted)).toEqual(["fast", "slow"]);
+  expect(factsOf(adopted)).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^fast: its dead letters go to slow, whose consumer works on them today/),
+      expect.stringMatching(/^slow: its dead letters are forwarded to end/),
+    ]),
+  );
+});
+
+test.for<readonly [string, readonly ArmEntity[], string]>([
+  ["a subscription", subscribed("ev/pod-7", { autoDeleteOnIdle: "PT5M" }), "ev/Subscriptions/pod-7"],
+  ["a queue", [["queues", "pod-7", { autoDeleteOnIdle: "PT5M" }]], "pod-7"],
+])("%s that Azure deletes after minutes belongs to an instance", ([, entities, place]) => {
+  // MassTransit gives queues 427 days.
+  const adopted = adopt([["queues", "work", { autoDeleteOnIdle: "P427D" }], ...entities]);
+  expect(consumersIn(adopted)).toEqual(["work"]);
+  expect(factsOf(adopted)).toContain(`${place}: the broker deletes it by itself, so it belongs to one instance`);
+  const read = accepted(brokers.servicebus.auditor.file.read(armTemplate(entities)));
+  const target = accepted(parseTarget("servicebus@standard"));
+  if (target.broker !== "servicebus") throw new Error("the target is one of Service Bus");
+  // A person may know better.
+  expect(accepted(inferSystem(read, target, [place])).consumers).toMatchObject([{ queue: place }]);
+});
