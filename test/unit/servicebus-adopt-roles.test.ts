@@ -16,6 +16,7 @@ const consumersIn = ({ draft }: Adopted): readonly string[] => Object.keys(draft
 const effectOf = ({ judged }: Adopted, name: string) => judged?.find((each) => each.name === name);
 
 const all = { filterType: "SqlFilter", sqlFilter: { sqlExpression: "1=1" } };
+const label = (text: string) => ({ filterType: "CorrelationFilter", correlationFilter: { label: text } });
 /** A subscription that lets in everything. */
 const subscribed = (path: string, properties: Readonly<Record<string, unknown>> = {}): readonly ArmEntity[] => [
   ["topics", path.split("/")[0] ?? ""],
@@ -135,4 +136,18 @@ test.for<readonly [string, readonly ArmEntity[], string]>([
   if (target.broker !== "servicebus") throw new Error("the target is one of Service Bus");
   // A person may know better.
   expect(accepted(inferSystem(read, target, [place])).consumers).toMatchObject([{ queue: place }]);
+});
+
+test("a subscription by a label that names no rule stays, and its queue is declared", () => {
+  const adopted = adopt([
+    ["queues", "billing"],
+    ["topics", "ev"],
+    ["subscriptions", "ev/billing", { forwardTo: "billing" }],
+    ["rules", "ev/billing/f", label("Order Placed")],
+  ]);
+  expect(adopted.draft.system.consumers["billing"]).not.toHaveProperty("from");
+  expect(adopted.refused).toEqual([]);
+  expect(factsOf(adopted)).toContainEqual(
+    expect.stringMatching(/^ev: the subscription billing stays .*"Order Placed"/),
+  );
 });

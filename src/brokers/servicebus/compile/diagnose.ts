@@ -14,7 +14,7 @@ import { pathOfOwn, pathOfQueue, pathOfSource, pathOfSystem } from "../../../pla
 import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
 import { type ServicebusTarget, servicebusDefaults, servicebusLimits, skus } from "./capabilities.ts";
 import { filterOf } from "./filter.ts";
-import { parkedQueueName, ruleName, subscriptionName, topicName, workQueueName } from "./names.ts";
+import { isRuleName, parkedQueueName, ruleName, subscriptionName, topicName, workQueueName } from "./names.ts";
 import { count } from "../../../contract/in-words.ts";
 import type { ServicebusTopology } from "./topology.ts";
 
@@ -193,7 +193,7 @@ function filterProblems({ consumer, from }: ConsumerPlan, sources: Plan["sources
         return [problem([index], message, "take a pattern with fewer wildcards", key)];
       }
       const name = ruleName(key);
-      if (name.length <= subscriptionNameLength && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) return [];
+      if (isRuleName(name)) return [];
       const message = `the rule for it would be named ${JSON.stringify(name)}; Service Bus takes ${subscriptionNameLength} letters, digits, periods, hyphens and underscores`;
       return [problem([index], message, "use a shorter routing key of these characters", key)];
     });

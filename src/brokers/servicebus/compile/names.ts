@@ -1,4 +1,5 @@
 import { nameOfConsumer, queueNames, sourceName } from "../../../plan/names.ts";
+import { servicebusLimits } from "./capabilities.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 
 /**
@@ -49,6 +50,11 @@ export function ruleName(pattern: string): string {
     .split(".")
     .map((word) => (word === "*" ? "one-word" : word === "#" ? "any-words" : word))
     .join(".");
+}
+
+/** True if Azure takes this name for a rule. */
+export function isRuleName(name: string): boolean {
+  return name.length <= servicebusLimits.subscriptionNameLength && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name);
 }
 
 export const defaultRuleName = "$Default";

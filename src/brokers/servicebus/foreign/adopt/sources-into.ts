@@ -1,6 +1,6 @@
 import type { FoundSource, Unsaid } from "../../../../adopt/found.ts";
 import { filterOf, patternIn } from "../../compile/filter.ts";
-import { defaultRuleName } from "../../compile/names.ts";
+import { defaultRuleName, isRuleName, ruleName } from "../../compile/names.ts";
 import type { SubscriptionRule } from "../../compile/topology.ts";
 import { pathOf, wordsOf } from "../../compile/differences.ts";
 import type { FoundEntity } from "../found.ts";
@@ -52,7 +52,12 @@ export function reasonAgainst({ topic, name, rules, hasAction }: FoundEntity, ke
   if (name !== key) return `a declared one would be named ${key}, and deliver each message a second time`;
   if (hasAction) return "a rule of it changes messages";
   if (rules.length === 0) return "the input shows no rule of it";
-  return keysOf(rules) === null ? "its rules let in messages that no routing key describes" : null;
+  const keys = keysOf(rules);
+  if (keys === null) return "its rules let in messages that no routing key describes";
+  const unnamed = keys === "all" ? undefined : keys.find((each) => !isRuleName(ruleName(each)));
+  return unnamed === undefined
+    ? null
+    : `no declared rule can have a name from the routing key ${JSON.stringify(unnamed)}`;
 }
 
 /** Null if no list of keys lets in the same messages. The name of a declared rule has words for the wildcards. */
