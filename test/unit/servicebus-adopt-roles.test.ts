@@ -106,6 +106,14 @@ describe("queues that forward their dead letters to one queue", () => {
     ]);
     expect(factsOf(adopted)).toContainEqual(expect.stringMatching(/If consumers receive from one of these, .*--queue/));
   });
+
+  test("lose expired ones there, and the fix names that queue", () => {
+    const { findings } = adopt([
+      ["queues", "slot", after("PT1M")],
+      ["queues", "desk"],
+    ]);
+    expect(findings).toMatchObject([{ code: "RD746", help: "switch on dead-lettering on expiry in desk" }]);
+  });
 });
 
 test("a second stage has a consumer, because it makes dead letters of dead letters", () => {

@@ -69,7 +69,9 @@ export const sentences = {
   }) => ({
     predicate: `forwards its dead letters to ${place}, which drops messages older than ${timeToLive ?? "the time to live that they carry"}${isKeepers ? "" : ", their own time to live"}`,
     notes: ["a dead-letter queue ignores times to live; a queue that receives forwarded dead letters does not"],
-    help: "remove the time to live of that queue, and switch on dead-lettering on expiry",
+    help: isKeepers
+      ? `remove the time to live of ${place}, and switch on dead-lettering on expiry there`
+      : `switch on dead-lettering on expiry in ${place}`,
   }),
   RD446: () => ({
     predicate: "has a max delivery count of 1: a message that loses its lock once dies, tried or not",
