@@ -131,6 +131,17 @@ test("a second stage has a consumer, because it makes dead letters of dead lette
   );
 });
 
+test("duplicate detection that a declaration takes away or adds changes the behaviour", () => {
+  const detecting = { requiresDuplicateDetection: true, duplicateDetectionHistoryTimeWindow: "PT10M" };
+  const adopted = adopt([
+    ["queues", "pay", detecting],
+    ["queues", "ship"],
+  ]);
+  const reason = "Service Bus drops a duplicate there that comes within 10m";
+  expect(effectOf(adopted, "pay")).toMatchObject({ effect: "otherwise", reason });
+  expect(effectOf(adopted, "ship")).toMatchObject({ effect: "harmless" });
+});
+
 test.for<readonly [string, readonly ArmEntity[], string]>([
   ["a subscription", subscribed("ev/pod-7", { autoDeleteOnIdle: "PT5M" }), "ev/Subscriptions/pod-7"],
   ["a queue", [["queues", "pod-7", { autoDeleteOnIdle: "PT5M" }]], "pod-7"],

@@ -1,3 +1,4 @@
+import { formatDurationMs } from "../../../declare/duration.ts";
 import { overlay } from "../../../contract/overlay.ts";
 import { type Checked, accepted, refusedFor } from "../../../diagnostics/diagnostic.ts";
 import {
@@ -123,6 +124,13 @@ function besideOf(settings: readonly DifferentSetting[], { hasAction }: FoundEnt
   const status = of("status");
   if (status !== undefined)
     return otherwise(`its status is ${String(status.deployed)}, so it does not take or hand out`);
+  const window = of("duplicateDetectionMs");
+  if (window !== undefined)
+    return otherwise(
+      typeof window.deployed === "number"
+        ? `Service Bus drops a duplicate there that comes within ${formatDurationMs(window.deployed)}`
+        : "Service Bus drops no duplicates there, so they reach the handler",
+    );
   return hasAction ? otherwise("a rule changes the messages that it lets in") : null;
 }
 
