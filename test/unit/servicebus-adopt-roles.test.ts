@@ -170,3 +170,27 @@ test("a subscription by a label that names no rule stays, and its queue is decla
     expect.stringMatching(/^ev: the subscription billing stays .*"Order Placed"/),
   );
 });
+
+test("names may differ in case", () => {
+  const adopted = adopt([
+    ["queues", "Orders", { forwardDeadLetteredMessagesTo: "Failures" }],
+    ["queues", "failures"],
+    ["topics", "Ev"],
+    ["subscriptions", "ev/Orders", { forwardTo: "orders" }],
+    ["rules", "Ev/orders/placed", label("placed")],
+    [
+      "queues",
+      "Orders-Retry",
+      {
+        defaultMessageTimeToLive: "PT1M",
+        deadLetteringOnMessageExpiration: true,
+        forwardDeadLetteredMessagesTo: "sb://shop.servicebus.windows.net/orders",
+      },
+    ],
+  ]);
+  expect(adopted.draft.system.consumers).toMatchObject({
+    Orders: { from: { Ev: ["placed"] }, retry: { backoff: { delay: "1m" } } },
+  });
+  expect(consumersIn(adopted)).toEqual(["Orders"]);
+  expect(adopted.findings.filter(({ code }) => code === "RD742")).toEqual([]);
+});

@@ -24,15 +24,16 @@ export function isWellFormed(properties: Entry): boolean {
 
 /** Assembles resources by namespace. If an entity occurs twice, the last counts. */
 export function namespacesOf(resources: readonly NamedResource[], isWhole: boolean): readonly AuditedNamespace[] {
-  const rules = Map.groupBy(
-    resources.filter(({ kind }) => kind === "rule"),
-    ({ namespace, names }) => JSON.stringify([namespace, names.slice(0, 2)]),
-  );
-  return [...Map.groupBy(resources, ({ namespace }) => namespace)].flatMap(([name, own]) => {
+  return [...Map.groupBy(resources, ({ namespace }) => namespace)].flatMap(([name, all]) => {
+    const own = all.map(inOneSpelling(all));
     if (own.every(({ kind }) => kind === "namespace")) return [];
+    const rules = Map.groupBy(
+      own.filter(({ kind }) => kind === "rule"),
+      ({ names }) => JSON.stringify(names.slice(0, 2)),
+    );
     const entities = own.flatMap((each): AuditedEntity[] => {
       if (each.kind !== "queue" && each.kind !== "subscription") return [];
-      const ownRules = rules.get(JSON.stringify([name, each.names])) ?? [];
+      const ownRules = rules.get(JSON.stringify(each.names)) ?? [];
       return [entityOf(each, each.kind, ownRules.map(ruleOf))];
     });
     return {
@@ -43,6 +44,31 @@ export function namespacesOf(resources: readonly NamedResource[], isWhole: boole
       isWhole,
       resources: own,
     };
+  });
+}
+
+/** Service Bus ignores the case of names. So each name is spelled as its own entity spells it. */
+function inOneSpelling(all: readonly NamedResource[]): (resource: NamedResource) => NamedResource {
+  const keyOf = (names: readonly string[]): string => names.join("/").toLowerCase();
+  const spelling = new Map(
+    all.flatMap(({ kind, names }) =>
+      kind === "namespace" || kind === "rule" ? [] : [[keyOf(names), names.at(-1) ?? ""] as const],
+    ),
+  );
+  const destinations = auditedFields.filter(({ kind }) => kind === "entity").map(({ arm }) => arm);
+  return ({ names, properties, ...rest }) => ({
+    ...rest,
+    names: names.map((name, at) => spelling.get(keyOf(names.slice(0, at + 1))) ?? name),
+    properties: {
+      ...properties,
+      ...Object.fromEntries(
+        destinations.flatMap((key) => {
+          const value = properties[key];
+          const name = typeof value === "string" ? spelling.get(destinationIn(value).toLowerCase()) : undefined;
+          return name === undefined ? [] : [[key, name]];
+        }),
+      ),
+    },
   });
 }
 

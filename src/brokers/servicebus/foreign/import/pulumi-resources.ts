@@ -84,11 +84,11 @@ export function deploymentOfResources(resources: readonly PulumiResource[]): Che
 
 /** Azure makes the rule `$Default` with each subscription. It lets in every message. A program needs no resource for it. */
 export function rulesByAzure(named: readonly NamedResource[]): readonly NamedResource[] {
-  const isSame = ({ namespace, names: [topic, name] }: NamedResource, other: NamedResource): boolean =>
-    namespace === other.namespace && topic === other.names[0] && name === other.names[1];
-  const rules = named.filter(({ kind }) => kind === "rule");
+  const keyOf = ({ namespace, names }: NamedResource): string =>
+    JSON.stringify([namespace, ...names.slice(0, 2)]).toLowerCase();
+  const shown = new Set(named.filter(({ kind }) => kind === "rule").map(keyOf));
   return named
-    .filter((each) => each.kind === "subscription" && !rules.some((rule) => isSame(rule, each)))
+    .filter((each) => each.kind === "subscription" && !shown.has(keyOf(each)))
     .map(({ namespace, names, properties: { id } }) => ({
       kind: "rule",
       namespace,
