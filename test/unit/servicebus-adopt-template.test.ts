@@ -98,6 +98,30 @@ describe("a value of a template", () => {
     expect(settingsOf({ [key]: value })).toMatchObject(expected);
   });
 
+  test("may be all properties of a resource", () => {
+    const own = { variables: { own: { maxDeliveryCount: "[parameters('count')]" } }, parameters };
+    const known = queue("known", { properties: "[variables('own')]" });
+    expect(consumersOf(template([["queues", "work"]], own, known))).toMatchObject({
+      known: { retry: { attempts: 7 } },
+    });
+    const unknown = queue("unknown", { properties: "[reference('own')]" });
+    const read = brokers.servicebus.auditor.file.read(template([["queues", "work"]], own, unknown));
+    expect(read).toMatchObject({ warnings: [{ code: "RD409", message: expect.stringMatching(/shop\/unknown$/) }] });
+  });
+
+  test.for([{ sqlFilter: "[reference('x')]" }, { filterType: "[reference('x')]" }])(
+    "is no filter of everything: %o",
+    (rule) => {
+      const text = armTemplate([
+        ["queues", "mail"],
+        ["topics", "events"],
+        ["subscriptions", "events/mail", { forwardTo: "mail" }],
+        ["rules", "events/mail/own", rule],
+      ]);
+      expect(consumersOf(text)["mail"]).not.toHaveProperty("from");
+    },
+  );
+
   test("decides if a resource is deployed", () => {
     const never = [queue("never", { condition: false }), queue("off", { condition: "[not(parameters('isOrdered'))]" })];
     expect(Object.keys(consumersOf(template([["queues", "work"]], { parameters }, ...never)))).toEqual(["work"]);

@@ -73,8 +73,13 @@ function bySubjects(rule: SubscriptionRule): readonly SubscriptionRule[] {
   );
 }
 
-/** A rule without a filter lets in everything. ARM calls the subject of a message its label. */
+/**
+ * A rule without a filter lets in everything. A filter that is an expression lets in messages that nobody knows. ARM
+ * calls the subject of a message its label.
+ */
 function filterOf({ filterType, sqlFilter, correlationFilter }: Settings): SubscriptionRule["filter"] {
+  const unknown = [filterType, sqlFilter].find((each) => typeof each === "string" && each.startsWith("["));
+  if (unknown !== undefined) return readFilter({ sqlExpression: unknown });
   if (filterType === "CorrelationFilter") {
     const { label: subject, properties, ...rest } = isEntry(correlationFilter) ? correlationFilter : {};
     return readFilter({ ...rest, subject, applicationProperties: properties });

@@ -42,7 +42,7 @@ export function readArm(text: string): Checked<Deployment> {
   const elsewhere = all.flatMap(({ type, name }) => (isDeployment(type) ? [name] : []));
   const leftOut = [
     ...unread(
-      "Redeliver cannot evaluate the expression of their names",
+      "Redeliver cannot evaluate the expression of their names or properties",
       unnamed.map(({ name }) => name),
     ),
     ...unread("their templates are not in this one", elsewhere),
@@ -71,7 +71,8 @@ function namedOf({ type, name, properties, scope, isExisting }: ArmResource): {
   if (kind === undefined || isExisting) return {};
   const resolved = scope.ofName(name);
   const [namespace = "", ...names] = typeof resolved === "string" ? resolved.split("/") : [];
-  if (typeof resolved !== "string" || (names.length === 0 && kind !== "namespace")) return { unnamed: { kind, name } };
+  const isNamed = typeof resolved === "string" && (names.length > 0 || kind === "namespace");
+  if (!isNamed || properties === null) return { unnamed: { kind, name } };
   return { named: { kind, namespace, names, properties: resolvedProperties(properties, scope) } };
 }
 
@@ -82,11 +83,19 @@ interface ArmScope {
 }
 
 function scopeOf(template: Entry, given: Entry = {}, outer?: ArmScope): ArmScope {
+  const passedBy = (of: Evaluate, value: unknown): unknown => {
+    if (typeof value === "string") return of(value);
+    // Lists of lists could double with each template.
+    return withTexts(value, (text) => {
+      const made = of(text);
+      return typeof made === "object" ? undefined : made;
+    });
+  };
   const passed = (of: Evaluate | undefined): Entry =>
     Object.fromEntries(
       Object.entries(given).map(([name, each]) => [
         name,
-        of === undefined || !isEntry(each) ? undefined : withTexts(each["value"], of),
+        of === undefined || !isEntry(each) ? undefined : passedBy(of, each["value"]),
       ]),
     );
   return {
@@ -98,7 +107,8 @@ function scopeOf(template: Entry, given: Entry = {}, outer?: ArmScope): ArmScope
 interface ArmResource {
   readonly type: string;
   readonly name: string;
-  readonly properties: Entry;
+  /** Null if they are an expression without a known value. */
+  readonly properties: Entry | null;
   readonly scope: ArmScope;
   /** True if another template makes it. */
   readonly isExisting: boolean;
@@ -111,11 +121,13 @@ interface ArmResource {
 function resourcesIn(list: unknown, scope: ArmScope, type: string, name: string): readonly ArmResource[] {
   const entries = typeof list === "object" && list !== null ? Object.values(list) : [];
   return entries.filter(isEntry).flatMap((entry) => {
-    const { properties = {}, resources, sku, condition, existing } = entry;
+    const { properties, resources, sku, condition, existing } = entry;
     if (withTexts(condition, scope.ofSetting) === false) return [];
     const ownType = `${type === "" ? "" : `${type}/`}${wordOf(entry["type"])}`;
     const ownName = joined(name, wordOf(entry["name"]));
-    const own = isEntry(properties) ? properties : {};
+    const known = typeof properties === "string" ? scope.ofSetting(properties) : properties;
+    const own = isEntry(known) ? known : {};
+    const isKnown = typeof properties !== "string" || isEntry(known);
     const { template, parameters, expressionEvaluationOptions: options } = own;
     if (isDeployment(ownType) && isEntry(template)) {
       const isInner = isEntry(options) && /^inner$/i.test(wordOf(options["scope"]));
@@ -124,7 +136,13 @@ function resourcesIn(list: unknown, scope: ArmScope, type: string, name: string)
     }
     return [
       // The tier of a namespace lies beside its properties.
-      { type: ownType, name: ownName, properties: { ...own, sku }, scope, isExisting: existing === true },
+      {
+        type: ownType,
+        name: ownName,
+        properties: isKnown ? { ...own, sku } : null,
+        scope,
+        isExisting: existing === true,
+      },
       ...resourcesIn(resources, scope, ownType, ownName),
     ];
   });
