@@ -227,22 +227,43 @@ test.for([
   [
     "a sender that a compiled policy locks out",
     { Principal: { AWS: "arn:aws:iam::999999999999:role/app" } },
-    /999999999999:role\/app send/,
+    /999999999999:role\/app \(SendMessage\)/,
   ],
-  ["anyone", { Principal: "*" }, /lets anyone send/],
+  ["anyone", { Principal: "*" }, /lets in anyone \(SendMessage\)/],
   ["the account itself", { Principal: { AWS: "arn:aws:iam::123456789012:root" } }, null],
+  [
+    "consumers of another account",
+    { Principal: { AWS: "222222222222" }, Action: ["sqs:ReceiveMessage", "SQS:DeleteMessage"] },
+    /lets in 222222222222 \(ReceiveMessage, DeleteMessage\)/,
+  ],
   [
     "a topic, in the old form",
     { Principal: "*", Condition: { ArnEquals: { "aws:SourceArn": topicArnOf("events") } } },
     null,
   ],
+  [
+    "a topic without a subscription",
+    {
+      Principal: { Service: "sns.amazonaws.com" },
+      Condition: { ArnEquals: { "aws:SourceArn": topicArnOf("partner") } },
+    },
+    /lets in sns\.amazonaws\.com for arn:aws:sns:[^ ]*:partner \(SendMessage\)/,
+  ],
 ] as const)("a policy names %s", ([, statement, fact]) => {
   const Policy = {
     Statement: [{ Effect: "Allow", Action: "sqs:SendMessage", Resource: arnOf("orders"), ...statement }],
   };
-  const adopted = adopt([queue("orders", { ...redriveTo("orders-dlq"), Policy }), queue("orders-dlq")]);
-  const found = factsOf(adopted).filter((each) => each.includes("its policy lets"));
-  expect(found).toEqual(fact === null ? [] : [expect.stringMatching(fact)]);
+  const adopted = adopt([
+    queue("orders", { ...redriveTo("orders-dlq"), Policy }),
+    queue("orders-dlq", { Policy: JSON.stringify(Policy).replaceAll(arnOf("orders"), arnOf("orders-dlq")) }),
+    subscription,
+  ]);
+  const found = factsOf(adopted).filter((each) => /policy( of its dead-letter queue)? lets/.test(each));
+  expect(found).toEqual(fact === null ? [] : [expect.stringMatching(fact), expect.stringMatching(fact)]);
+  const locked = adopted.judged?.filter(({ reason }) => reason.includes("lets in")).map(({ name }) => name);
+  const isJudged = fact !== null && statement.Principal !== "*";
+  // The policy of orders also shuts out its own topic, which is worse.
+  expect(locked).toEqual(isJudged ? ["orders-dlq"] : []);
 });
 
 const rule = "arn:aws:events:eu-west-1:123456789012:rule/bus/refunds";
@@ -262,8 +283,8 @@ test.for([
     [/account of arn:aws:s3:::shop-scans, too/],
   ],
   ["a rule and its account", "events", { ...from(rule), ...ofAccount }, { refunds: rule }, []],
-  ["a rule of a pattern", "events", from(rule, `${rule}-*`), { refunds: rule }, [/for arn:[^ ]*refunds-\* send/]],
-  ["a bucket, for rules", "events", from(bucket), {}, [/events.amazonaws.com for arn:aws:s3:::shop-scans send/]],
+  ["a rule of a pattern", "events", from(rule, `${rule}-*`), { refunds: rule }, [/for arn:[^ ]*refunds-\* \(/]],
+  ["a bucket, for rules", "events", from(bucket), {}, [/events.amazonaws.com for arn:aws:s3:::shop-scans \(/]],
   [
     "a rule of another account",
     "events",
@@ -278,7 +299,7 @@ test.for([
     {},
     [/events.amazonaws.com for arn/],
   ],
-  ["no rule in particular", "events", {}, {}, [/lets events.amazonaws.com send/]],
+  ["no rule in particular", "events", {}, {}, [/lets in events.amazonaws.com \(/]],
 ] as const)("a policy lets in %s: a source, or listed", ([, service, Condition, sources, facts]) => {
   const Principal = service === "*" ? "*" : { Service: `${service}.amazonaws.com` };
   const allow = (name: string) => ({
@@ -346,7 +367,7 @@ test("no service sends to a compiled FIFO queue, so those that a policy lets in 
   const adopted = adopt([queue("a.fifo", { ...redriveTo("d.fifo"), Policy }), queue("d.fifo")]);
   expect(adopted.refused).toEqual([]);
   expect(adopted.draft.system["sources"]).toBeUndefined();
-  expect(factsOf(adopted)).toContainEqual(expect.stringContaining("its policy lets anyone send"));
+  expect(factsOf(adopted)).toContainEqual(expect.stringContaining("its policy lets in anyone for"));
 });
 
 test("a queue whose name belongs to another one, and a queue that SQS would empty, are left out with the reason", () => {

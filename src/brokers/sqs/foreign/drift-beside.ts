@@ -1,18 +1,23 @@
 import { isEntry } from "../../../foreign/entries.ts";
 import { type Beside, type DifferentSetting, loss, otherwise } from "../../drift.ts";
 import type { SqsQueue } from "../compile/topology.ts";
-import { anyoneMaySend, isAboutTransport, serviceMaySend } from "./audit/policy-access.ts";
+import { anyoneMaySend, isAboutTransport, othersLetIn, serviceMaySend } from "./audit/policy-access.ts";
 import { type AuditedQueue, type AuditedSubscription, type LambdaMapping, known } from "./deployment.ts";
 
 // The effects that no model shows, because no step of a message looks at them.
 
-/** @param topicArns the declared topics that may send to the queue */
+/**
+ * @param topicArns the declared topics that may send to the queue
+ * @param subscribedArns the topics whose subscriptions are compared by themselves
+ */
 export function besideQueue(
   declared: SqsQueue,
-  { statements, arn, retentionSeconds }: AuditedQueue,
+  queue: AuditedQueue,
   settings: readonly DifferentSetting[],
   topicArns: readonly string[],
+  subscribedArns: readonly string[],
 ): Beside {
+  const { statements, arn, retentionSeconds } = queue;
   const differs = new Set(settings.map(({ key }) => key));
   if (differs.has("MessageRetentionPeriod") && declared.role !== "work" && retentionSeconds !== null) {
     if (retentionSeconds < declared.retentionSeconds)
@@ -29,6 +34,9 @@ export function besideQueue(
   const denials = told.filter((each) => each["Effect"] === "Deny" && !isAboutTransport(each));
   if (differs.has("Policy") && (isUnknown || denials.length > 0))
     return otherwise("its policy has a statement that may refuse topics, senders or consumers");
+  const others = othersLetIn(queue, [...topicArns, ...subscribedArns, ...(declared.sendersServices ?? [])]);
+  if (differs.has("Policy") && others.length > 0)
+    return otherwise(`only its policy there lets in ${others.join(", ")}`);
   if (differs.has("DelaySeconds") && declared.role === "work")
     return otherwise("each new message becomes visible after another delay");
   if (differs.has("KmsMasterKeyId")) return otherwise("senders and consumers need the right to use another key");

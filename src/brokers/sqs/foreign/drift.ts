@@ -80,6 +80,7 @@ function queues(topology: SqsTopology, found: Found): Compared {
       there,
       settings,
       queue.sendersTopics.map((topic) => found.arn("sns", topic)),
+      (known(found.deployment.subscriptions) ?? []).map(({ topicArn }) => topicArn),
     );
     const apply = (before: SqsTopology) => withQueues(before, name, [changed]);
     return [{ change: "different", kind: "queue", name, settings, beside, apply }];

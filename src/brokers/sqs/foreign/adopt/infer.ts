@@ -167,7 +167,12 @@ function consumerOf(
     unsaid: [
       ...sources.unsaid,
       ...[...lambda.unsaid, ...kept.unsaid].map((fact) => ({ place: name, fact })),
-      ...unsaidOf(queue, next, nextWork !== undefined, attemptsIfEndless),
+      ...unsaidOf(queue, {
+        next,
+        isNextWork: nextWork !== undefined,
+        guessed: attemptsIfEndless,
+        sourceArns: sources.said.map((each) => each.name),
+      }),
     ],
   };
 }

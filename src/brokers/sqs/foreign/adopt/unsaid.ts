@@ -1,28 +1,32 @@
 import type { Unsaid } from "../../../../adopt/found.ts";
 import { type Diagnostic, diagnosed } from "../../../../diagnostics/diagnostic.ts";
-import { otherSenders, servicesLetIn } from "../audit/policy-access.ts";
-import { isBucketArn } from "../../compile/services.ts";
+import { othersLetIn, servicesLetIn } from "../audit/policy-access.ts";
+import { isBucketArn, isServiceArn } from "../../compile/services.ts";
 import { type AuditedQueue, nameIn } from "../deployment.ts";
 
-/**
- * The facts about one work queue that no property of a declaration has a place for.
- *
- * @param next the queue that its redrive policy names
- * @param isNextWork true if that is a work queue
- * @param guessed the number of attempts of a queue without a redrive policy
- */
-export function unsaidOf(
-  queue: AuditedQueue,
-  next: AuditedQueue | undefined,
-  isNextWork: boolean,
-  guessed: number,
-): readonly Unsaid[] {
+interface Around {
+  /** The queue that its redrive policy names. */
+  readonly next: AuditedQueue | undefined;
+  /** True if that is a work queue. */
+  readonly isNextWork: boolean;
+  /** The number of attempts of a queue without a redrive policy. */
+  readonly guessed: number;
+  /** The topics, rules and buckets that are its sources. */
+  readonly sourceArns: readonly string[];
+}
+
+/** The facts about one work queue that no property of a declaration has a place for. */
+export function unsaidOf(queue: AuditedQueue, { next, isNextWork, guessed, sourceArns }: Around): readonly Unsaid[] {
   const { name, redrive, delaySeconds } = queue;
   const dead = isNextWork ? undefined : next;
-  const [senders, deadSenders] = [
-    otherSenders(queue),
-    dead === undefined ? [] : [...servicesLetIn(dead), ...otherSenders(dead)],
-  ];
+  const others = othersLetIn(queue, sourceArns);
+  const deadOthers =
+    dead === undefined
+      ? []
+      : othersLetIn(
+          dead,
+          sourceArns.filter((each) => !isServiceArn(each)),
+        );
   const bound = servicesLetIn(queue, "aws:sourceaccount").filter(isBucketArn);
   const facts: readonly (string | false)[] = [
     /celery/i.test(name) &&
@@ -39,10 +43,10 @@ export function unsaidOf(
       dead.redrive !== null &&
       dead.redrive !== "untold" &&
       `its dead-letter queue ${dead.name} has a redrive policy to ${nameIn(dead.redrive.targetArn)}; a dead queue of a declaration has none`,
-    senders.length > 0 &&
-      `its policy lets ${senders.join(", ")} send; the policy of a compiled queue lets in the declared sources and the account alone`,
-    deadSenders.length > 0 &&
-      `the policy of its dead-letter queue lets ${deadSenders.join(", ")} send; the policy of a compiled dead queue lets in the account alone`,
+    others.length > 0 &&
+      `its policy lets in ${others.join(", ")}; the policy of a compiled queue lets in the declared sources and the account alone`,
+    deadOthers.length > 0 &&
+      `the policy of its dead-letter queue lets in ${deadOthers.join(", ")}; the policy of a compiled dead queue lets in the account alone`,
     bound.length > 0 &&
       `its policy asks for the account of ${bound.join(", ")}, too; the policy of a compiled queue asks for the bucket alone, so another account may send after it takes over the name`,
   ];

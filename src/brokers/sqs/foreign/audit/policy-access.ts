@@ -65,22 +65,33 @@ function hasOnlySources(condition: Entry): boolean {
   );
 }
 
-/** The principals that a policy lets send, beside topics, the services let in, and the account of the queue as a whole. */
-export function otherSenders(queue: AuditedQueue): readonly string[] {
-  const services = servicesLetIn(queue);
-  const own = (known(queue.statements) ?? []).filter((each) => each["Effect"] === "Allow" && isAbout(each, queue.arn));
-  const senders = own.flatMap((each) => {
-    const principal = each["Principal"];
-    const all = sourceArnsOf(each["Condition"]);
-    const sources = all.filter((source) => source.split(":")[2] !== "sns" && !services.includes(source));
-    if (all.length > 0 && sources.length === 0) return [];
-    if (!isEntry(principal)) return isAnyone(principal) ? ["anyone"] : ["principals that it does not name"];
-    return Object.values(principal)
-      .flatMap(listOf)
-      .map((name) => (sources.length === 0 ? name : `${name} for ${sources.join(", ")}`));
-  });
-  const account = new RegExp(`^(arn:[^:]*:iam::)?${accountIn(queue.arn)}(:root)?$`);
-  return [...new Set(senders)].filter((name) => !account.test(name) && name !== "sns.amazonaws.com");
+/**
+ * The principals that a policy lets in, each with its actions, beside the account of the queue as a whole.
+ *
+ * @param sources the ARNs of the topics, rules and buckets that a declaration lets send
+ */
+export function othersLetIn({ statements, arn }: AuditedQueue, sources: readonly string[]): readonly string[] {
+  const account = new RegExp(`^(arn:[^:]*:iam::)?${accountIn(arn)}(:root)?$`);
+  const rights = (known(statements) ?? [])
+    .filter((each) => each["Effect"] === "Allow" && (isIndirect(each) || isForQueue(each, arn)))
+    .flatMap((each) => {
+      const all = sourceArnsOf(each["Condition"]);
+      const others = all.filter((pattern) => !sources.some((source) => isLike(pattern, source)));
+      if (all.length > 0 && others.length === 0) return [];
+      const actions = "NotAction" in each ? ["actions that it does not name"] : listOf(each["Action"]);
+      return principalsOf(each["Principal"])
+        .filter((name) => !account.test(name))
+        .map((name) => ({ name: others.length === 0 ? name : `${name} for ${others.join(", ")}`, actions }));
+    });
+  return [...Map.groupBy(rights, ({ name }) => name)].map(
+    ([name, own]) =>
+      `${name} (${[...new Set(own.flatMap(({ actions }) => actions))].map((each) => each.replace(/^sqs:/i, "")).join(", ")})`,
+  );
+}
+
+function principalsOf(principal: unknown): readonly string[] {
+  if (isAnyone(principal)) return ["anyone"];
+  return isEntry(principal) ? Object.values(principal).flatMap(listOf) : ["principals that it does not name"];
 }
 
 /**
@@ -101,9 +112,13 @@ function sourceArnsOf(condition: unknown): readonly string[] {
 /** True if a statement is about sending to this queue. A statement with exceptions may be. */
 function isAbout(statement: Entry, queueArn: string): boolean {
   if (isIndirect(statement)) return true;
-  const { Action: action, Resource: resource } = statement;
-  const isAction = listOf(action).some((each) => isLike(each.toLowerCase(), sending));
-  return isAction && (resource === undefined || listOf(resource).some((each) => isLike(each, queueArn)));
+  return (
+    isForQueue(statement, queueArn) && listOf(statement["Action"]).some((each) => isLike(each.toLowerCase(), sending))
+  );
+}
+
+function isForQueue({ Resource: resource }: Entry, queueArn: string): boolean {
+  return resource === undefined || listOf(resource).some((each) => isLike(each, queueArn));
 }
 
 /** True if a statement names exceptions. Such statements are not evaluated. */
