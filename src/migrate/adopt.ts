@@ -6,7 +6,7 @@ import { brokerOf, checkTarget, type Target } from "../brokers/index.ts";
 import { compileAndProve, type Proved } from "../compile/compile.ts";
 import { checkSystem } from "../declare/check.ts";
 import { type Checked, type Diagnostic, accepted, diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
-import { driftFrom, type JudgedDifference, judgeDrift } from "./judge-drift.ts";
+import { driftFrom, type JudgedDifference, judgeDrift, otherDiagnostics } from "./judge-drift.ts";
 
 /** A topology that Redeliver did not make, as a declaration that keeps its names. */
 export interface Adopted {
@@ -114,6 +114,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
   const findings = auditor.audit(deployment, target, null).filter(isError);
   const losing = lossesAfter(deployment, found.value, proved, findings, target);
   const differences = drift === null ? null : judgeDrift(drift.value);
+  const incomplete = drift === null ? [] : otherDiagnostics({ unread: drift.value.unread, keptLetters: [] });
   const imports = adopter.importsOf(deployment, proved.compiled, draft.system.name, url);
   const judged = differences?.filter((each) => isOpen(each, imports, adopter.fixed)) ?? null;
   const moved = imports.moves.length === 0 ? null : proveDraft(movedDraft(draft, imports.moves), used);
@@ -144,7 +145,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
       imports,
     },
     [
-      ...[found.warnings, made.warnings, draft.warnings, broken, losing].flat(),
+      ...[found.warnings, made.warnings, draft.warnings, broken, losing, incomplete].flat(),
       ...(moved?.ok === false ? moved.diagnostics : []),
     ],
   );

@@ -3,7 +3,17 @@ import type { AdoptExample } from "../example.ts";
 /** A FIFO queue with its dead-letter queue, as `aws sqs get-queue-attributes` prints them. */
 function listed(deduplication: "true" | "false"): AdoptExample {
   const arnOf = (name: string): string => `arn:aws:sqs:eu-west-1:123456789012:${name}.fifo`;
-  const usual = { VisibilityTimeout: "30", MessageRetentionPeriod: "345600", FifoQueue: "true" };
+  const usual = {
+    VisibilityTimeout: "30",
+    MessageRetentionPeriod: "345600",
+    DelaySeconds: "0",
+    ReceiveMessageWaitTimeSeconds: "0",
+    SqsManagedSseEnabled: "true",
+    FifoQueue: "true",
+    ContentBasedDeduplication: "false",
+    DeduplicationScope: "queue",
+    FifoThroughputLimit: "perQueue",
+  };
   const redrive = JSON.stringify({ deadLetterTargetArn: arnOf("orders-dlq"), maxReceiveCount: 5 });
   const own = { ...usual, ContentBasedDeduplication: deduplication, RedrivePolicy: redrive };
   const queues = [

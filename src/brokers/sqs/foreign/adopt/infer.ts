@@ -35,9 +35,15 @@ export function inferSystem(deployment: Deployment, _target: SqsTarget, only: re
     only.includes(name) || (only.includes(baseOf(name)) && !names.has(baseOf(name)));
   const missing = only.filter((name) => !names.has(name) && !names.has(`${name}${sqsLimits.fifoSuffix}`));
   const isWork = (each: AuditedQueue): boolean => isWorkQueue(each, surroundings, names);
-  const work = region.queues.filter(only.length > 0 ? isNamed : isWork);
+  const chosen = region.queues.filter(only.length > 0 ? isNamed : isWork);
+  const refused = chosen.flatMap(({ name, redrive }): readonly Unsaid[] =>
+    redrive === "untold"
+      ? [{ place: name, fact: "it is left out: its RedrivePolicy may not be read, and a deployment replaces it" }]
+      : [],
+  );
+  const work = chosen.filter(({ redrive }) => redrive !== "untold");
   if (missing.length > 0 || work.length === 0)
-    return nothingToAdopt(missing, region.queues.length, "dead-letter queues, and queues with a name of one,");
+    return nothingToAdopt(missing, region.queues.length, "dead-letter queues, and queues with a name of one,", refused);
   const ends = region.queues.filter((each) => !isWork(each)).map(({ name }) => name);
   const inferred = work.map((each) => consumerOf(each, deployment, surroundings, ends));
   const consumers = inferred.map(({ consumer }) => consumer);
@@ -51,6 +57,7 @@ export function inferSystem(deployment: Deployment, _target: SqsTarget, only: re
       ...(sharesDeadQueue(consumers, region.queues) ? { deadQueue: "shared" } : {}),
     },
     consumers,
+    refused,
     unusedSources: [],
     unsaid: [
       ...inferred.flatMap(({ unsaid }) => unsaid),

@@ -32,7 +32,6 @@ export function unsaidOf(queue: AuditedQueue, { next, isNextWork, guessed, sourc
     /celery/i.test(name) &&
       "by its name Celery uses it: each task has the schedule in its code, by default max_retries=3 and default_retry_delay=180",
     "a schedule in its consumers' code, such as calls of ChangeMessageVisibility, shows in no queue",
-    redrive === "untold" && `its RedrivePolicy may not be read; ${guessed} attempts are a guess`,
     (delaySeconds ?? 0) > 0 && `DelaySeconds is ${delaySeconds}: a compiled work queue delays no new message`,
     deduplicatesByContent(queue) &&
       "ContentBasedDeduplication is on: producers of a compiled queue have to send a MessageDeduplicationId",

@@ -1,0 +1,82 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+
+import { runCommand } from "../support/run-command.ts";
+import { arnOf } from "../support/sqs-listing.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+// States that show only a part, or queues that the program does not own.
+
+type Values = Readonly<Record<string, unknown>>;
+
+const folder = temporaryFolder("sqs-adopt-state");
+
+/** A queue in a stack of Pulumi. */
+function queueIn(name: string, values: Values = {}, more: Values = {}) {
+  const url = `https://sqs.eu-west-1.amazonaws.com/123456789012/${name}`;
+  const type = "aws:sqs/queue:Queue";
+  const own = {
+    arn: arnOf(name),
+    url,
+    name,
+    visibilityTimeoutSeconds: 30,
+    messageRetentionSeconds: 345_600,
+    delaySeconds: 0,
+  };
+  const outputs = {
+    ...own,
+    receiveWaitTimeSeconds: 20,
+    sqsManagedSseEnabled: true,
+    policy: "",
+    redrivePolicy: "",
+    redriveAllowPolicy: "",
+    ...values,
+  };
+  return { type, urn: `urn:pulumi:prod::shop::${type}::${name}`, custom: true, id: url, outputs, ...more };
+}
+
+const secret = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", ciphertext: "v1:abc" };
+const to = (dead: string) => ({
+  redrivePolicy: JSON.stringify({ deadLetterTargetArn: arnOf(dead), maxReceiveCount: 5 }),
+});
+
+interface Told {
+  readonly declaration?: { readonly consumers: object };
+  readonly refused: readonly { readonly place: string; readonly fact: string }[];
+  readonly forget: readonly string[];
+  readonly diagnostics: readonly {
+    readonly code: string;
+    readonly message: string;
+    readonly notes: readonly string[];
+  }[];
+}
+
+/** The answer of `redeliver adopt` to resources in a stack. */
+async function adoptedFrom(...resources: readonly object[]): Promise<Told & { readonly code: number }> {
+  const file = join(folder, "stack.json");
+  writeFileSync(file, JSON.stringify({ version: 3, deployment: { resources } }));
+  const { code, out } = await runCommand(["adopt", "--stack", file, "--json"]);
+  return { ...(JSON.parse(out) as Told), code };
+}
+
+const consumersOf = ({ declaration }: Told): readonly string[] => Object.keys(declaration?.consumers ?? {});
+
+test("a queue whose redrive policy is secret is left out, because a deployment replaces the policy", async () => {
+  const told = await adoptedFrom(
+    queueIn("orders", to("orders-dlq")),
+    queueIn("orders-dlq"),
+    queueIn("hidden", { redrivePolicy: secret }),
+  );
+  expect([told.code, consumersOf(told)]).toEqual([3, ["orders"]]);
+  expect(told.refused).toMatchObject([{ place: "hidden", fact: expect.stringContaining("RedrivePolicy") as unknown }]);
+  const alone = await adoptedFrom(queueIn("hidden", { redrivePolicy: secret }));
+  expect([alone.code, alone.diagnostics.map(({ code }) => code)]).toEqual([1, ["RD331"]]);
+});
+
+test("a secret policy makes the comparison incomplete", async () => {
+  const told = await adoptedFrom(queueIn("orders", { ...to("orders-dlq"), policy: secret }), queueIn("orders-dlq"));
+  const said = told.diagnostics.filter(({ code }) => code === "RD314").map(({ message }) => message);
+  expect(said).toEqual([expect.stringContaining("Policy of the queue orders")]);
+});
