@@ -14,6 +14,7 @@ import { wayOf } from "../audit/redrive.ts";
 import { surroundingsOf, type Surroundings } from "../audit/surroundings.ts";
 import { type AuditedQueue, type Deployment, known, nameIn } from "../deployment.ts";
 import { lambdaOptions } from "./lambda-options.ts";
+import { delayOfEndpoint, hasEndpointsDelay, isEndpointsDelay, scheduleOfEndpoint } from "./nservicebus.ts";
 import { sourcesInto } from "./sources-into.ts";
 import { cautionsOf, unsaidOf } from "./unsaid.ts";
 
@@ -34,14 +35,17 @@ export function inferSystem(deployment: Deployment, _target: SqsTarget, only: re
   const isNamed = ({ name }: AuditedQueue): boolean =>
     only.includes(name) || (only.includes(baseOf(name)) && !names.has(baseOf(name)));
   const missing = only.filter((name) => !names.has(name) && !names.has(`${name}${sqsLimits.fifoSuffix}`));
-  const isWork = (each: AuditedQueue): boolean => isWorkQueue(each, surroundings, names);
+  const isDelay = (each: AuditedQueue): boolean => isEndpointsDelay(each, names);
+  const isWork = (each: AuditedQueue): boolean => !isDelay(each) && isWorkQueue(each, surroundings, names);
   const chosen = region.queues.filter(only.length > 0 ? isNamed : isWork);
-  const refused = chosen.flatMap(({ name, redrive }): readonly Unsaid[] =>
-    redrive === "untold"
-      ? [{ place: name, fact: "it is left out: its RedrivePolicy may not be read, and a deployment replaces it" }]
-      : [],
-  );
-  const work = chosen.filter(({ redrive }) => redrive !== "untold");
+  const refused = chosen.flatMap((each): readonly Unsaid[] => {
+    const place = each.name;
+    if (isDelay(each)) return [{ place, fact: delayOfEndpoint }];
+    return each.redrive === "untold"
+      ? [{ place, fact: "it is left out: its RedrivePolicy may not be read, and a deployment replaces it" }]
+      : [];
+  });
+  const work = chosen.filter(({ name }) => refused.every(({ place }) => place !== name));
   if (missing.length > 0 || work.length === 0)
     return nothingToAdopt(missing, region.queues.length, "dead-letter queues, and queues with a name of one,", refused);
   const ends = region.queues.filter((each) => !isWork(each)).map(({ name }) => name);
@@ -61,6 +65,9 @@ export function inferSystem(deployment: Deployment, _target: SqsTarget, only: re
     unusedSources: [],
     unsaid: [
       ...inferred.flatMap(({ unsaid }) => unsaid),
+      ...work
+        .filter((each) => hasEndpointsDelay(each, names))
+        .map(({ name }) => ({ place: name, fact: scheduleOfEndpoint })),
       ...work.flatMap((each) =>
         surroundings
           .sourcesOf(each)
@@ -73,6 +80,7 @@ export function inferSystem(deployment: Deployment, _target: SqsTarget, only: re
       ...(only.length > 0
         ? []
         : [
+            ...region.queues.filter(isDelay).map(({ name }) => ({ place: name, fact: delayOfEndpoint })),
             ...copiesAmong(region.queues.filter((each) => !work.includes(each)).map(({ name }) => name)),
             ...systemsApart(consumers),
           ]),
