@@ -208,7 +208,7 @@ export interface Imports {
   readonly entries: readonly ImportEntry[];
   /** The resources that are there, but not as declared, or whose id the input does not show. Each with the reason. */
   readonly left: readonly Unsaid[];
-  /** The resources that the deployment overwrites: also those that differ, or hold one attribute of another one. */
+  /** The resources that the deployment overwrites: also policies that differ, and those that hold one attribute of another one. */
   readonly present: readonly { readonly type: string; readonly id: string }[];
   /** The number of all declared resources. */
   readonly declared: number;

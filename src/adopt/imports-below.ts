@@ -8,6 +8,8 @@ export interface Importable {
   readonly id: string | null;
   /** The reason that it cannot be taken over as it is; null for none. */
   readonly reason: string | null;
+  /** True if the deployment overwrites it in spite of the reason. */
+  readonly isOverwritten?: boolean;
   readonly place: string;
   /** The consumer that it belongs to. Left out for a shared one, or if no consumer moves. */
   readonly consumer?: string | null;
@@ -35,7 +37,9 @@ export function importsBelow(
   );
   return {
     entries: [{ type, name: "component", logicalName: component, component: true }, ...taken],
-    present: staying.flatMap(({ type: own, id }) => (id === null ? [] : [{ type: own, id }])),
+    present: staying.flatMap(({ type: own, id, reason, isOverwritten = false }) =>
+      id === null || (reason !== null && !isOverwritten) ? [] : [{ type: own, id }],
+    ),
     declared: all.length,
     moves,
     stays,

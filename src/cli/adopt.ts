@@ -80,6 +80,7 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
   const adopted = adoptDeployment(deployment, target.value, {
     name,
     queues,
+    others: othersIn(found, chosen.value.name),
     isMoving: options.move === true,
     url: source.kind === "live" ? source.url : undefined,
   });
@@ -88,6 +89,16 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
   if (options.json !== true && all.length > 0) say(all, {});
   const complete = source.kind === "live" ? withCertificates(adopted.value, source.files) : adopted.value;
   return write(complete, options, all, forgetting(found, chosen.value.name, adopted.value));
+}
+
+/** The queues that the program of a state only reads. */
+function othersIn({ state, audited }: FoundDeployment, part: string | null): readonly string[] {
+  const resources = state?.resources ?? [];
+  const places = audited.auditor.resources.placesOf(resources);
+  return resources.flatMap(({ urn, isExternal = false }) => {
+    const [, own, kind, name] = places.get(urn) ?? [];
+    return isExternal && kind === "queues" && name !== undefined && (part === null || own === part) ? [name] : [];
+  });
 }
 
 /** The printed commands need the certificates that the broker was read with. */
@@ -119,10 +130,10 @@ function forgetting(
   const providers = new Set(own.map(({ provider }) => provider));
   return state.resources
     .filter(
-      ({ provider, type, properties: { id } }) =>
-        providers.has(provider) && taken.has(`${plainTypeOf(type)} ${String(id)}`),
+      ({ provider, type, isExternal = false, properties: { id } }) =>
+        !isExternal && providers.has(provider) && taken.has(`${plainTypeOf(type)} ${String(id)}`),
     )
-    .map(({ urn }) => state.tool.forget(urn))
+    .map(state.tool.forget)
     .toReversed();
 }
 

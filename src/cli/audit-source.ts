@@ -47,7 +47,7 @@ export interface StateTool {
   readonly what: string;
   readonly read: (text: string) => Checked<readonly PulumiResource[]>;
   /** The command that takes a resource out of the state, and leaves it on the broker. */
-  readonly forget: (urn: string) => string;
+  readonly forget: (resource: PulumiResource) => string;
 }
 
 const pulumi: StateTool = {
@@ -58,7 +58,7 @@ const pulumi: StateTool = {
     const state = readPulumiState(text);
     return state.ok ? { ...state, value: readBridged(state.value, terraformTypes()) } : state;
   },
-  forget: (urn) => `pulumi state delete ${inShell(urn)}`,
+  forget: ({ urn, isProtected = false }) => `pulumi state delete ${isProtected ? "--force " : ""}${inShell(urn)}`,
 };
 
 const terraform: StateTool = {
@@ -66,7 +66,7 @@ const terraform: StateTool = {
   flags: "--terraform-state <file>",
   what: "the output of terraform state pull",
   read: (text) => readTerraformState(text, terraformTypes()),
-  forget: (address) => `terraform state rm ${inShell(address)}`,
+  forget: ({ urn }) => `terraform state rm ${inShell(urn)}`,
 };
 
 function terraformTypes(): Readonly<Record<string, BridgedType>> {

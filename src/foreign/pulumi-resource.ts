@@ -10,6 +10,10 @@ export interface PulumiResource {
   readonly properties: Entry;
   /** The program's inputs alone, if a state has them. */
   readonly inputs?: Entry;
+  /** True if the program only reads it, so that another one owns it. */
+  readonly isExternal?: true;
+  /** True if Pulumi has to be forced to delete it. */
+  readonly isProtected?: true;
   /** For each property that the program gave, the URNs of the resources behind its value, if known. */
   readonly propertyDependencies?: Readonly<Record<string, readonly string[]>>;
 }

@@ -58,6 +58,8 @@ function resourceOf(entry: Entry): PulumiResource {
     type: type as string,
     urn: urn as string,
     ...(isEntry(inputs) ? { inputs } : {}),
+    ...(entry["external"] === true ? { isExternal: true as const } : {}),
+    ...(entry["protect"] === true ? { isProtected: true as const } : {}),
     provider: typeof provider === "string" ? provider : null,
     properties: {
       ...(typeof id === "string" ? { id } : {}),

@@ -6,6 +6,7 @@ import { brokerOf, checkTarget, type Target } from "../brokers/index.ts";
 import { compileAndProve, type Proved } from "../compile/compile.ts";
 import { checkSystem } from "../declare/check.ts";
 import { type Checked, type Diagnostic, accepted, diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
+import { withoutOthers } from "./without-others.ts";
 import { driftFrom, type JudgedDifference, judgeDrift, otherDiagnostics } from "./judge-drift.ts";
 
 /** A topology that Redeliver did not make, as a declaration that keeps its names. */
@@ -40,6 +41,8 @@ export interface AdoptionOptions {
   readonly name: string;
   /** The work queues to adopt; empty for all. */
   readonly queues: readonly string[];
+  /** The queues of other owners in the input. */
+  readonly others?: readonly string[];
   /** The virtual host, region or namespace, if the input has several. */
   readonly part?: string | undefined;
   /** True to declare the new queue of each consumer whose queue cannot change in place. */
@@ -92,13 +95,15 @@ export function partToAdopt(
  * @param whole the deployment of a broker
  */
 export function adoptDeployment(whole: unknown, target: Target, options: AdoptionOptions): Checked<Adopted> {
-  const { name, queues, part, isMoving = false, url = null } = options;
+  const { name, queues, others = [], part, isMoving = false, url = null } = options;
   const { adopter, auditor, differ, separator } = brokerOf(target);
   if (adopter === undefined || auditor === undefined) throw new Error("this broker has no adoption");
   const chosen = partToAdopt(whole, target, { queues, part });
   if (!chosen.ok) return chosen;
   const { deployment } = chosen.value;
-  const found = adopter.infer(deployment, target, queues);
+  const all = adopter.infer(deployment, target, queues);
+  if (!all.ok) return all;
+  const found = withoutOthers(all.value, others, (queue) => adopter.infer(deployment, target, [queue]));
   if (!found.ok) return found;
   const used = withStrategy(target, found.value.strategy);
   const made = compiledDraft(found.value, used, found.value.name ?? name, separator, found.value.refused);
@@ -145,7 +150,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
       imports,
     },
     [
-      ...[found.warnings, made.warnings, draft.warnings, broken, losing, incomplete].flat(),
+      ...[all.warnings, made.warnings, draft.warnings, broken, losing, incomplete].flat(),
       ...(moved?.ok === false ? moved.diagnostics : []),
     ],
   );

@@ -81,7 +81,7 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
     ...(forget === null || forget.length === 0
       ? []
       : [
-          `The state that you read owns these resources as well. After the import run these commands. Then remove the code of these resources, and of no others. In another order a deployment deletes them, with their messages:\n${forget.map((each) => `  ${visible(each)}\n`).join("")}`,
+          `The state that you read owns these resources as well. After the import run these commands. Then remove the code of these resources, and of no others. In another order a deployment deletes them, with their messages${forget.some((each) => each.includes(" --force ")) ? ". --force is for those that Pulumi protects" : ""}:\n${forget.map((each) => `  ${visible(each)}\n`).join("")}`,
         ]),
   ].join("\n");
 }

@@ -58,6 +58,7 @@ function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: st
     logicalName: name,
     id: there === undefined ? null : `${name}@${host}`,
     reason: there === undefined ? null : reasonOf(wanted, there),
+    isOverwritten: kind === "policy",
     place: `${kind} ${name}`,
     consumer: (kind === "exchange" ? null : ownersOf.queue.get(name)) ?? ownersOf.exchange.get(name) ?? null,
   });
@@ -104,6 +105,7 @@ function importableBinding(binding: BindingResource, there: BrokerBinding | unde
   const known = {
     type: bindingType,
     logicalName: bindingIdentity(binding),
+    isOverwritten: true,
     place: `binding of ${source} ${bindingText(binding)}`,
   };
   if (there === undefined) return { ...known, id: null, reason: null };
