@@ -135,8 +135,15 @@ export function fileOf(source: AuditSource | null): string | undefined {
   return source === null || source.kind === "live" ? undefined : source.file;
 }
 
-/** Reads a source. A stack can hold topologies of several brokers; every other source holds one. */
-export async function readSource(source: AuditSource): Promise<Checked<readonly FoundDeployment[]>> {
+/**
+ * Reads a source. A stack can hold topologies of several brokers; every other source holds one.
+ *
+ * @param isOptional true if the command has the option to pass over unread resources
+ */
+export async function readSource(
+  source: AuditSource,
+  isOptional = false,
+): Promise<Checked<readonly FoundDeployment[]>> {
   switch (source.kind) {
     case "live":
       return foundOf(source.audited, await readLive(source));
@@ -150,7 +157,10 @@ export async function readSource(source: AuditSource): Promise<Checked<readonly 
       const text = readText(source.file);
       const found = text.ok ? deploymentsInState(text.value, source.tool) : text;
       if (!found.ok || source.allowUnread) return found;
-      const value = found.value.map((each) => ({ ...each, warnings: each.warnings.map(unreadAsError) }));
+      const value = found.value.map((each) => ({
+        ...each,
+        warnings: each.warnings.map((warning) => unreadAsError(warning, isOptional)),
+      }));
       return { ...found, value };
     }
     default:

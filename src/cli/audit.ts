@@ -36,7 +36,7 @@ export async function auditCommand(options: AuditOptions): Promise<number> {
     refuse(diagnostics, answer, about, exitCodes.usage);
   const targets = targetsOf(options);
   if (!targets.ok) return refused(targets.diagnostics);
-  const found = await readSource(source);
+  const found = await readSource(source, true);
   if (!found.ok) return refused(found.diagnostics);
   const { target, upgradeTo } = targets.value;
   for (const each of [target, upgradeTo]) {

@@ -126,7 +126,7 @@ async function reportedBy(example: Example): Promise<readonly Reported[]> {
     }
     case "state":
       return reportedByAudit(readState(example.text), example).map((each) =>
-        example.allowUnread === true ? each : unreadAsError(each),
+        example.allowUnread === true ? each : unreadAsError(each, true),
       );
     case "broker":
       return reportedByBroker(example);

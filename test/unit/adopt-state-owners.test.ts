@@ -50,7 +50,7 @@ interface Told {
   readonly diagnostics: readonly {
     readonly code: string;
     readonly message: string;
-    readonly notes: readonly string[];
+    readonly help: string;
   }[];
 }
 
@@ -136,4 +136,19 @@ test("a queue that the import leaves out stays in its state", async () => {
   expect(consumersOf(told)).toEqual(["plain", "distinct"]);
   expect(told.left).toMatchObject([{ place: "queue distinct" }]);
   expect(told.forget).toEqual(["terraform state rm azurerm_servicebus_queue.plain"]);
+});
+
+test("a queue with unreadable settings stops the adoption, without options that adopt lacks", async () => {
+  const ofRabbitmq = (type: string, outputs: object) => {
+    const token = `rabbitmq:index/${type}:${type.replace(/^./, (letter) => letter.toUpperCase())}`;
+    return { type: token, urn: `urn:pulumi:prod::shop::${token}::r`, custom: true, outputs };
+  };
+  const binding = { source: "orders", destination: "billing", destinationType: "queue", routingKey: "#" };
+  const { code, diagnostics } = await adoptedFromStack(
+    ofRabbitmq("exchange", { name: "orders", vhost: "/", settings: { type: "topic", durable: true } }),
+    ofRabbitmq("queue", { name: "billing", vhost: "/", settings: secret }),
+    ofRabbitmq("binding", { ...binding, vhost: "/" }),
+  );
+  expect([code, diagnostics.map((each) => each.code)]).toEqual([2, ["RD410"]]);
+  expect(diagnostics[0]?.help).not.toContain("--");
 });

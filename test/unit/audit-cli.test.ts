@@ -103,6 +103,7 @@ describe("an unreadable resource of a stack is an error, unless the user allows 
     const refused = await audit(words);
     expect(refused.code).toBe(1);
     expect(refused.out).toContain("error[RD410]: left out");
+    expect(refused.out).toContain("--allow-unread");
     const allowed = await audit([...words, "--allow-unread"]);
     expect(allowed.code).toBe(0);
     expect(allowed.out).toContain("warning[RD409]: left out");
