@@ -154,6 +154,8 @@ export interface ResourceReader<Deployment> {
    * such types.
    */
   readonly queueType: string | null;
+  /** The types of queues that another provider has, and that Redeliver does not read. */
+  readonly unreadTypes?: readonly string[];
   /** True if Redeliver reads it. Resources around the broker's own can affect them. */
   readonly isRead: (resource: Pick<PulumiResource, "type">) => boolean;
   /**

@@ -1,7 +1,7 @@
 import { inShell } from "../adopt/in-shell.ts";
 import { type BrokerName, brokerOf, brokers } from "../brokers/index.ts";
 import type { ChangeRequest } from "../brokers/migrating.ts";
-import { unreadAsError } from "../foreign/unread.ts";
+import { unreadAsError, unreadTypes } from "../foreign/unread.ts";
 import type { PulumiResource } from "../foreign/pulumi-resource.ts";
 import { readPulumiState } from "../foreign/pulumi-state.ts";
 import { type BridgedType, readBridged, readTerraformState } from "../foreign/terraform-state.ts";
@@ -236,14 +236,19 @@ export function deploymentsInState(text: string, tool = pulumi): Checked<readonl
   const state = tool.read(text);
   if (!state.ok) return state;
   const found: FoundDeployment[] = [];
+  const unread: Diagnostic[] = [];
   for (const audited of auditedBrokers()) {
+    const unreadHere = unreadTypes(state.value, audited.auditor.resources.unreadTypes);
+    unread.push(...unreadHere);
     if (!state.value.some(audited.auditor.resources.isOwn)) continue;
     const read = audited.auditor.resources.read(state.value);
     if (!read.ok) return read;
     const resources = state.value.filter(audited.auditor.resources.isRead);
-    found.push({ audited, deployment: read.value, warnings: read.warnings, state: { tool, resources } });
+    const warnings = [...read.warnings, ...unreadHere];
+    found.push({ audited, deployment: read.value, warnings, state: { tool, resources } });
   }
   if (found.length > 0) return accepted(found);
+  if (unread.length > 0) return { ok: false, diagnostics: unread.map((each) => unreadAsError(each, false)) };
   const message = `no resource of the state is part of a topology of ${titles()}`;
   return refuseWhole("RD401", message, "name the state of the program that made the queues");
 }

@@ -200,11 +200,11 @@ export const catalogue = {
   ),
   RD409: warning(
     "A part of the topology was not read",
-    "Redeliver could not read a part of the topology. The user may lack a permission for a virtual host or a service. Or a resource of a stack has a secret or unknown value in its name or settings. The audit treats that part as absent, so a finding may be missing, and a finding about a missing target may be wrong. Grant the permission, or take the secret out of the name.",
+    "Redeliver could not read a part of the topology. The user may lack a permission for a virtual host or a service. Or a resource of a stack has a secret or unknown value in its name or settings, or a type of a provider that Redeliver does not read. The audit treats that part as absent, so a finding may be missing, and a finding about a missing target may be wrong. Grant the permission, or take the secret out of the name.",
   ),
   RD410: error(
     "A resource of the stack cannot be read",
-    "A name or a setting of a resource is secret, unknown or malformed, such as an argumentsJson that is not JSON. An audit without the resource would find nothing wrong with it. Correct the value in the program and run pulumi up. With --allow-unread, Redeliver audits the other resources alone.",
+    "A name or a setting of a resource is secret, unknown or malformed, such as an argumentsJson that is not JSON. Or it has a type of a provider that Redeliver does not read. An audit without the resource would find nothing wrong with it. Correct the value in the program and run pulumi up. With --allow-unread, Redeliver audits the other resources alone.",
   ),
   RD501: error(
     "Malformed value in a scenario",

@@ -1,5 +1,6 @@
-import { type Checked, type Diagnostic, accepted, diagnostic } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted, diagnosed, diagnostic } from "../diagnostics/diagnostic.ts";
 import { nameSome } from "./finding.ts";
+import { type PulumiResource, nameIn } from "./pulumi-resource.ts";
 
 /** The option that lets an audit pass although it left something out. */
 export const allowUnread = "allow-unread";
@@ -24,6 +25,21 @@ export function readWithout<Deployment>(
     help: "take the value from an input that is not secret, and deploy",
   });
   return accepted(value, [warning, ...warnings]);
+}
+
+/** The warning about queues of types that Redeliver does not read. */
+export function unreadTypes(
+  resources: readonly PulumiResource[],
+  types: readonly string[] = [],
+): readonly Diagnostic[] {
+  const unread = resources.filter(({ type }) => types.includes(type));
+  return unread.length === 0
+    ? []
+    : diagnosed("RD409", {
+        path: "",
+        message: `left out, because Redeliver does not read ${[...new Set(unread.map(({ type }) => type))].join(", ")}: ${nameSome(unread.map(({ urn }) => nameIn(urn)))}`,
+        help: "read the running broker with --url",
+      });
 }
 
 /**

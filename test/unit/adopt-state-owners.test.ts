@@ -152,3 +152,15 @@ test("a queue with unreadable settings stops the adoption, without options that 
   expect([code, diagnostics.map((each) => each.code)]).toEqual([2, ["RD410"]]);
   expect(diagnostics[0]?.help).not.toContain("--");
 });
+
+test("queues of a provider that is not read stop the adoption with their type", async () => {
+  const native = (name: string) => {
+    const type = "aws-native:sqs:Queue";
+    return { type, urn: `urn:pulumi:prod::shop::${type}::${name}`, custom: true, outputs: { arn: arnOf(name) } };
+  };
+  for (const beside of [[queueIn("orders", to("dlq")), queueIn("dlq")], []]) {
+    const told = await adoptedFromStack(native("mail"), ...beside);
+    expect([told.code, told.diagnostics.map((each) => each.code)]).toEqual([2, ["RD410"]]);
+    expect(told.diagnostics[0]?.message).toContain("aws-native:sqs:Queue: mail");
+  }
+});

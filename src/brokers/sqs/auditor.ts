@@ -20,6 +20,7 @@ export const auditor: Auditor<SqsTarget, Deployment, SqsCompiled, SdkReader<Depl
   }),
   resources: Object.freeze({
     terraformTypes,
+    unreadTypes: ["aws-native:sqs:Queue"],
     isOwn: isSqsResource,
     plainTypeOf: (type: string) => type,
     losingTypes,
