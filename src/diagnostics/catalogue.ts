@@ -200,7 +200,7 @@ export const catalogue = {
   ),
   RD409: warning(
     "A part of the topology was not read",
-    "Redeliver could not read a part of the topology. The user may lack a permission for a virtual host or a service. Or a resource of a stack has a secret or unknown value in its name or settings, or a type of a provider that Redeliver does not read. The audit treats that part as absent, so a finding may be missing, and a finding about a missing target may be wrong. Grant the permission, or take the secret out of the name.",
+    "Redeliver could not read a part of the topology. The user may lack a permission for a virtual host or a service. Or a resource of a stack has a type that Redeliver does not read, or a secret or unknown value in its name or settings. The audit treats that part as absent, so a finding may be missing, and a finding about a missing target may be wrong. Grant the permission, or take the secret out of the name.",
   ),
   RD410: error(
     "A resource of the stack cannot be read",

@@ -307,3 +307,23 @@ test.each(["topic", "headers"])("the exchange that leads into a %s source is nam
   const comment = draft.comments.find(({ path }) => path.join(".") === "sources.mine")?.text;
   expect(comment).toBe(`the ${type} exchange mine, bound to work; all leads into it and stays as it is`);
 });
+
+describe("a queue with the name of parked letters", () => {
+  const parked = queue("work.parked", quorum);
+  const deadOf = (dead: string, ...more: readonly ReturnType<typeof queue>[]) => {
+    const { proved, facts, draft } = inferred({
+      queues: [queue("work", { ...quorum, ...deadTo(dead) }), parked, ...more],
+    });
+    const [{ deadQueue } = { deadQueue: "" }] = proved.compiled.contracts;
+    return { deadQueue, facts, isParking: JSON.stringify(draft.system).includes('"park":true') };
+  };
+  test("is the dead queue if messages end there", () => {
+    const { deadQueue, facts, isParking } = deadOf("work.parked");
+    expect([deadQueue, isParking]).toEqual(["work.parked", false]);
+    expect(facts.filter((each) => each.includes("not the declared dead queue"))).toEqual([]);
+  });
+  test("is for parked letters beside another dead queue", () => {
+    const { deadQueue, isParking } = deadOf("work.dead", queue("work.dead", quorum));
+    expect([deadQueue, isParking]).toEqual(["work.dead", true]);
+  });
+});

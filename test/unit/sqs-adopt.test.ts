@@ -353,6 +353,12 @@ test("a queue adopted alone leaves its dead-letter queue open to the others", ()
   expect(queues).toContainEqual(expect.objectContaining({ name: "dlq", redriveAllow: { permission: "allowAll" } }));
 });
 
+test("a dead-letter queue with the name of parked letters is the dead queue", () => {
+  const { proved, draft } = adopt([queue("orders", redriveTo("orders-parked")), queue("orders-parked")]);
+  expect(proved.compiled.contracts).toMatchObject([{ workQueue: "orders", deadQueue: "orders-parked" }]);
+  expect(JSON.stringify(draft.system)).not.toContain('park":true');
+});
+
 test("queues of ServiceControl are no consumers", () => {
   const { draft } = adopt([queue("Sales"), queue("Particular-ServiceControl"), queue("Particular-Monitoring")]);
   expect(Object.keys(draft.system.consumers)).toEqual(["Sales"]);

@@ -157,7 +157,7 @@ function consumerOf(
       delaysMs: { value: schedule.delaysMs, from: schedule.from },
       crashDeliveries: crash,
       dead,
-      parked: parkedOf(looking, queue),
+      parked: parkedOf(looking, queue, deadToday?.value),
       queueArguments: argumentsOf(looking, queue, hasTimeout),
       lengthLimits,
       handlerTimeoutMs: timeout,
@@ -211,8 +211,13 @@ function argumentsOf({ topology }: Looking, queue: string, hasTimeout: boolean):
 }
 
 /** Nothing leads into a queue for parked letters, so only its name shows it. */
-function parkedOf({ topology, surroundings }: Looking, queue: string): Inferred<string> | undefined {
+function parkedOf(
+  { topology, surroundings }: Looking,
+  queue: string,
+  dead: string | undefined,
+): Inferred<string> | undefined {
   const parked = parkedQueue(queue);
+  if (parked === dead) return undefined;
   const isThere = topology.queues.some(({ name }) => name === parked) && surroundings.shapeOf(parked) === "dead";
   return isThere ? { value: parked, from: `${parked} is there` } : undefined;
 }

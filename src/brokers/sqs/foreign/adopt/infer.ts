@@ -175,7 +175,7 @@ function consumerOf(
             },
       retainMs: kept.retainMs,
       dead: dead === undefined ? undefined : { value: baseOf(dead), from: `messages of ${name} end in ${dead}` },
-      parked: ends.includes(parked) ? { value: parked, from: `${parked} is there` } : undefined,
+      parked: parked !== dead && ends.includes(parked) ? { value: parked, from: `${parked} is there` } : undefined,
       order: fifo ? { value: "per-key", from: `${name} is a FIFO queue` } : undefined,
       ...(lambda.options === undefined ? {} : { options: { lambda: lambda.options } }),
     },
