@@ -149,10 +149,7 @@ export interface ResourceReader<Deployment> {
    * does not read are left out.
    */
   readonly assigned: Readonly<Record<string, readonly string[]>>;
-  /**
-   * Without a resource of this type, the only possible findings are unreadable resources. Null if there are several
-   * such types.
-   */
+  /** Without a resource of this type, only unreadable resources can be found. Null if there are several such types. */
   readonly queueType: string | null;
   /** The types of queues that another provider has, and that Redeliver does not read. */
   readonly unreadTypes?: readonly string[];
