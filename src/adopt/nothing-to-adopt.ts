@@ -6,7 +6,7 @@ import type { Unsaid } from "./found.ts";
  *
  * @param found the number of queues in the input
  * @param noWork half a sentence about the queues that are no work queues
- * @param refused the work queues that no declaration can have
+ * @param refused the work queues that no declaration can have, or the reason for each missing one
  */
 export function nothingToAdopt(
   missing: readonly string[],
@@ -14,11 +14,12 @@ export function nothingToAdopt(
   noWork: string,
   refused: readonly Unsaid[] = [],
 ): Checked<never> {
-  if (missing.length === 0 && refused.length > 0)
+  const reasons = refused.map(({ place, fact }) => `${place}: ${fact}`);
+  if (missing.length === 0 && reasons.length > 0)
     return refusedFor("RD331", {
       path: "",
       message: "no declaration can have any of these consumers",
-      notes: refused.map(({ place, fact }) => `${place}: ${fact}`),
+      notes: reasons,
       help: "change what keeps one of them out, or leave them as they are",
     });
   return refusedFor("RD331", {
@@ -27,7 +28,10 @@ export function nothingToAdopt(
       missing.length > 0
         ? `${missing.join(", ")} ${missing.length === 1 ? "is no work queue" : "are no work queues"} of the input`
         : `none of the ${found} queues looks like one that a consumer takes messages from`,
-    notes: [`${noWork} are not work queues`],
-    help: "name the work queues with --queue, as the broker spells them",
+    notes: reasons.length > 0 ? reasons : [`${noWork} are not work queues`],
+    help:
+      reasons.length > 0
+        ? "with --queue name work queues alone, as the broker spells them"
+        : "name the work queues with --queue, as the broker spells them",
   });
 }

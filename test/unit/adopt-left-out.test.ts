@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { wholeName } from "../../src/foreign/purpose.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
@@ -12,7 +12,7 @@ import {
   vhosts,
   waiting,
 } from "../support/known-topologies.ts";
-import { adoptText, reportedByAdopt } from "../support/reported-by-adopt.ts";
+import { adoptText, adopting, reportedByAdopt } from "../support/reported-by-adopt.ts";
 
 const quorum = { "x-queue-type": "quorum" };
 
@@ -207,4 +207,45 @@ test("a queue that a shovel empties is no work queue, and shovels show as users 
     ]),
   );
   expect(JSON.stringify(found)).not.toContain("secret");
+});
+
+describe("a person names a work queue", () => {
+  const parts: Parts = {
+    exchanges: [exchange("events", "topic"), exchange("dlx", "fanout")],
+    queues: [
+      queue("billing", { ...quorum, ...deadThrough("", "letters") }),
+      queue("letters", quorum),
+      queue("payments.retry", { ...quorum, ...waiting(1_000, "", "billing") }),
+      queue("invoice.hold", { ...quorum, ...waiting(900_000, "", "invoice.due") }),
+      ...["billing.rejected", "users.rpc", "invoice.due"].map((name) => queue(name, quorum)),
+      queue("session.7f1d", { ...quorum, "x-expires": 60_000 }),
+      queue("log", { "x-queue-type": "stream" }),
+      queue("mqtt-subscription-dev43qos1", quorum),
+    ],
+    bindings: ["billing", "billing.rejected", "users.rpc", "invoice.hold", "session.7f1d"].map((name) =>
+      binding("events", name, `${name}.*`),
+    ),
+  };
+  const chosen = (...queues: string[]) =>
+    adopting({ kind: "adopt", text: exported(parts), queues }, "rabbitmq@4.3", "shop");
+
+  test.for(["billing.rejected", "users.rpc", "invoice.hold", "session.7f1d"])("%s, against a guess", (name) => {
+    const found = chosen("billing", name);
+    expect(found).toMatchObject({ ok: true });
+    expect(found.ok && consumersOf(found.value)).toEqual(["billing", name]);
+    expect(found.ok && deadQueuesOf(found.value)).toMatchObject({ billing: "letters" });
+  });
+
+  test.for([
+    ["payments.retry", /^payments.retry: messages only wait in it/],
+    ["letters", /^letters: only dead letters of other queues come into it/],
+    ["log", /^log: it is a stream/],
+    ["mqtt-subscription-dev43qos1", /^mqtt-\S+: it belongs to one client of MQTT/],
+    ["other", /^other: the input has no queue of this name/],
+  ] as const)("%s, and the topology shows that it is none", ([name, reason]) => {
+    expect(chosen("billing", name)).toMatchObject({
+      ok: false,
+      diagnostics: [{ code: "RD331", notes: [expect.stringMatching(reason)] }],
+    });
+  });
 });

@@ -9,13 +9,15 @@ import type { Looking } from "./looking.ts";
  * consumer has a dead-letter exchange to itself, with one queue for failures behind it.
  */
 export function deadOf(
-  { topology, surroundings, settings }: Looking,
+  { topology, surroundings, settings, named: chosen }: Looking,
   queue: string,
   course: Course,
 ): Inferred<string> | undefined {
   if (course.dead !== null && surroundings.shapeOf(course.dead) === "dead")
     return { value: course.dead, from: `messages of ${queue} end in ${course.dead}` };
-  const others = settings.map((each) => each.queue).filter((name) => surroundings.shapeOf(name) !== "wait");
+  const others = settings
+    .map((each) => each.queue)
+    .filter((name) => surroundings.shapeOf(name) !== "wait" && !chosen.has(name));
   const named = namedDeadQueue(queue, others);
   if (named !== undefined) return { value: named, from: `the name of ${named}` };
   const exchange = settings.find((each) => each.queue === queue)?.deadLetterExchange ?? "";

@@ -29,7 +29,8 @@ export function importsOf(
   if (host === undefined) return { entries: [], left: [], present: [], declared: 0, moves: [], stays: [] };
   const { name, ownName = name } = host;
   const all = compare(compiled, host.topology, ownName);
-  const looking = lookAt(host.topology, versionOf(deployment, compiled), host.shovels);
+  const work = compiled.contracts.flatMap(({ workQueue }) => workQueue ?? []);
+  const looking = lookAt(host.topology, versionOf(deployment, compiled), host.shovels, work);
   const virtualHost = ownName === namelessVirtualHost ? "VHOST" : ownName;
   const moves = movesOf(looking, compiled, all, { virtualHost, url });
   // A dead queue that stays is the new queue's, too.

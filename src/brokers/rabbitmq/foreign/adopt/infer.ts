@@ -11,7 +11,7 @@ import type { Deployment, VirtualHost } from "../deployment.ts";
 import { courseOf } from "./course.ts";
 import { frameworkOf } from "./frameworks.ts";
 import { deadOf, deadQueueToday } from "./dead-of.ts";
-import { federated, isWorkQueue, leftOut } from "./left-out.ts";
+import { federated, isWorkQueue, leftOut, refusalOf } from "./left-out.ts";
 import { type Looking, lookAt } from "./looking.ts";
 import { isPartOf, ownSystemOf } from "./own-system.ts";
 import { bareSettingsOf } from "./queue-settings.ts";
@@ -37,7 +37,7 @@ export function inferSystem(
 ): Checked<FoundSystem> {
   const [host] = virtualHosts;
   const topology = host?.topology ?? { exchanges: [], queues: [], bindings: [], policies: [] };
-  const looking = lookAt(topology, semanticsVersionOf(target), host?.shovels);
+  const looking = lookAt(topology, semanticsVersionOf(target), host?.shovels, only);
   const { settings } = looking;
   const isChosen = ({ queue }: EffectiveSettings): boolean => only.length === 0 || only.includes(queue);
   const own = new Set(settings.flatMap((each) => ownSystemOf(topology, each)?.system ?? []));
@@ -52,7 +52,7 @@ export function inferSystem(
       missing,
       settings.length,
       "waiting queues, dead queues, streams, and queues of single instances",
-      refused,
+      missing.length > 0 ? missing.map((place) => ({ place, fact: refusalOf(looking, place, isPart) })) : refused,
     );
   const systems = Map.groupBy(work, (each) => ownSystemOf(topology, each)?.system ?? null);
   if (systems.size > 1) return { ok: false, diagnostics: [severalSystems(systems)] };

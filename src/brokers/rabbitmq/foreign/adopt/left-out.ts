@@ -2,13 +2,16 @@ import type { Unsaid } from "../../../../adopt/found.ts";
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import { purposeOf } from "../../../../foreign/purpose.ts";
 import type { EffectiveSettings } from "../../prove/semantics.ts";
-import { type Looking, shovelFrom } from "./looking.ts";
+import { type Looking, isOfMqtt, shovelFrom } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
 
-/** Queues of single instances are not retried, and neither are delays of producers, copies and replies. */
+/**
+ * Queues of single instances are not retried, and neither are delays of producers, copies and replies. These are guesses,
+ * and the word of a person outweighs them.
+ */
 export function isWorkQueue(looking: Looking, settings: EffectiveSettings): boolean {
   const { queue } = settings;
-  if (ownSystemOf(looking.topology, settings) !== null) return true;
+  if (looking.named.has(queue) || ownSystemOf(looking.topology, settings) !== null) return true;
   if (shovelFrom(looking, queue) !== undefined) return false;
   if (looking.surroundings.shapeOf(queue) !== "work" || looking.delays.has(queue)) return false;
   return ownerOf(looking, settings) === null && purposeOf(queue) === null;
@@ -16,10 +19,10 @@ export function isWorkQueue(looking: Looking, settings: EffectiveSettings): bool
 
 /**
  * The sentence about a queue of a single instance. An argument `x-expires` makes the broker delete a queue without
- * consumers. A policy with `expires` may be for all queues, and shows nothing. Source: `rabbit_mqtt_util:queue_name_bin/2`.
+ * consumers. A policy with `expires` may be for all queues, and shows nothing.
  */
 function ownerOf({ topology, surroundings }: Looking, { queue, goesWith }: EffectiveSettings): string | null {
-  if (queue.startsWith("mqtt-subscription-")) return "it belongs to one client of MQTT, and a client does not retry";
+  if (isOfMqtt(queue)) return "it belongs to one client of MQTT, and a client does not retry";
   const expires = topology.queues.find(({ name }) => name === queue)?.arguments["x-expires"];
   const isUnused = expires !== undefined && surroundings.shapeOf(queue) === "work";
   return goesWith.length > 0 || isUnused
@@ -52,7 +55,7 @@ export function leftOut(
   const next = looking.delays.get(queue);
   if (next !== undefined)
     return said(
-      `its messages go on to ${next.join(", ")} after ${formatDurationMs(settings.messageTtlMs ?? 0)}, so it seems to be a delay of producers, and stays as it is; if it has a consumer of its own, declare that by hand`,
+      `its messages go on to ${next.join(", ")} after ${formatDurationMs(settings.messageTtlMs ?? 0)}, so it seems to be a delay of producers, and stays as it is; if it has a consumer of its own, name it with --queue`,
     );
   const shovel = shape === "work" ? shovelFrom(looking, queue) : undefined;
   if (shovel !== undefined) return said(`the shovel ${shovel} takes its messages on, and nobody retries these`);
@@ -60,6 +63,17 @@ export function leftOut(
   return shape !== "work" || purpose === null || purpose === "failures"
     ? []
     : said(`by its name ${otherUses[purpose]}`);
+}
+
+/** The reason that a queue is none to adopt, although a person names it. */
+export function refusalOf(looking: Looking, queue: string, isPart: (settings: EffectiveSettings) => boolean): string {
+  const settings = looking.settings.find((each) => each.queue === queue);
+  if (settings === undefined) return "the input has no queue of this name";
+  if (isPart(settings)) return "Redeliver made it for a system, whose work queues bring it along";
+  const shape = looking.surroundings.shapeOf(queue);
+  if (shape === "wait") return "messages only wait in it, so it goes with the work queue that they come back to";
+  if (shape === "dead") return "only dead letters of other queues come into it, so it goes with their work queues";
+  return leftOut(looking, settings, []).map(({ fact }) => fact)[0] ?? "it is no work queue";
 }
 
 /** The reason to leave a work queue out whose policy federates it: one policy alone is in force on a queue. */

@@ -17,21 +17,34 @@ import { isSharedDelay } from "./frameworks.ts";
 /** One topology with all that an inference asks about it. */
 export type Looking = ReturnType<typeof lookAt>;
 
-export function lookAt(topology: BrokerTopology, version: SemanticsVersion, shovels: readonly Shovel[] = []) {
+/** @param chosen the queues that a person names as work queues, which outweighs every guess about them */
+export function lookAt(
+  topology: BrokerTopology,
+  version: SemanticsVersion,
+  shovels: readonly Shovel[] = [],
+  chosen: readonly string[] = [],
+) {
   const semantics = semanticsOf(topology, version);
   const policies = indexPolicies(topology.policies);
   const queues = new Map(topology.queues.map((queue) => [queue.name, queue]));
   const settings = topology.queues.flatMap(({ name }) => semantics.settings(name) ?? []);
   const surroundings = surroundingsOf(topology, semantics);
   const ends = endsAmong(topology, settings, surroundings.aimsOf);
-  const shapeOf = (queue: string): QueueShape => (ends.has(queue) ? "dead" : surroundings.shapeOf(queue));
-  const delays = delaysAmong(settings, { ...surroundings, shapeOf, cycleOf: semantics.cycleOf });
+  const found = (queue: string): QueueShape => (ends.has(queue) ? "dead" : surroundings.shapeOf(queue));
+  const named = new Set(chosen.filter((queue) => isGuess(queue, found(queue), surroundings)));
+  const shapeOf = (queue: string): QueueShape => (named.has(queue) ? "work" : found(queue));
+  const delays = delaysAmong(
+    settings.filter(({ queue }) => !named.has(queue)),
+    { ...surroundings, shapeOf, cycleOf: semantics.cycleOf },
+  );
   const delayedInto = new Set([...delays.values()].flat());
   return {
     topology,
     shovels,
     version,
     semantics,
+    /** The queues that are work queues because a person says so. */
+    named,
     surroundings: {
       ...surroundings,
       shapeOf: (queue: string) => (delayedInto.has(queue) ? ("work" as const) : shapeOf(queue)),
@@ -47,6 +60,17 @@ export function lookAt(topology: BrokerTopology, version: SemanticsVersion, shov
       return { ...definitionInForce(queue, policies, versionRules[version]), ...Object.fromEntries(given) };
     },
   };
+}
+
+/** False if the topology shows that a queue has no consumer to retry for: only dead letters or waiting messages come in. */
+function isGuess(queue: string, shape: QueueShape, { fedBy }: Surroundings): boolean {
+  if (shape === "stream" || isSharedDelay(queue) || isOfMqtt(queue)) return false;
+  return shape === "wait" ? fedBy(queue) === "producers" : shape !== "dead" || fedBy(queue) !== "deaths";
+}
+
+/** A queue of one client. Source: `rabbit_mqtt_util:queue_name_bin/2`. */
+export function isOfMqtt(queue: string): boolean {
+  return queue.startsWith("mqtt-subscription-");
 }
 
 /**

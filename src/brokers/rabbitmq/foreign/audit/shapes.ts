@@ -44,18 +44,22 @@ export function shapesOf(neighbourhood: Neighbourhood) {
   // The queues that messages reach after a wait, with any of their possible keys.
   const waiting = settings.filter(({ queue }) => waits.has(queue));
   const fedByWaits = new Set(waiting.flatMap((each) => aimsOf(neighbourhood, each)));
+  const fedBy = (queue: string): "producers" | "deaths" | null =>
+    !onlyFromThere(queue) ? "producers" : named.has(queue) || (incoming.get(queue) ?? []).length > 0 ? "deaths" : null;
   const shapeOf = ({ queue, kind, deadLetterExchange }: EffectiveSettings): QueueShape => {
     if (kind === "stream") return "stream";
     if (waits.has(queue)) return "wait";
     if (deadLetterExchange === null && purposeOf(queue) === "failures") return "dead";
     // A message that comes out of a wait queue is due for an attempt, so its queue has a consumer.
-    if (deadLetterExchange !== null || fedByWaits.has(queue) || !onlyFromThere(queue)) return "work";
-    return named.has(queue) || (incoming.get(queue) ?? []).length > 0 ? "dead" : "work";
+    if (deadLetterExchange !== null || fedByWaits.has(queue)) return "work";
+    return fedBy(queue) === "deaths" ? "dead" : "work";
   };
   const fedByDeaths = new Set(
     [...waits].filter((queue) => named.has(queue) || ((incoming.get(queue) ?? []).length > 0 && onlyFromThere(queue))),
   );
   return {
+    /** The senders of a queue's messages, as far as bindings and dead-letter exchanges show them. */
+    fedBy,
     /** The exchanges that dead letters go through. Producers may publish to these too, but no source shows it. */
     leadingOn,
     /** The wait queues that dead letters come into, so that producers need not publish there. */
