@@ -37,6 +37,15 @@ export function purposeOf(queue: string): Purpose | null {
   return names.find((purpose) => last.some((word) => purposes[purpose].has(word))) ?? null;
 }
 
+/** True if the word for the purpose is one of events as well, such as payment.failed. Nobody calls an event a dead letter. */
+export function mayBeOfEvents(queue: string): boolean {
+  const purpose = purposeOf(queue);
+  const isDead = wordsOf(queue).some((word) =>
+    /^(dead|dl[qtx]|deadletters?|park(ed|ing|inglot)|poison|quarantine)$/.test(word),
+  );
+  return purpose === "copies" || (purpose === "failures" && !isDead);
+}
+
 function wordsOf(name: string): string[] {
   return name
     .replaceAll(/(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d+(?![A-Za-z\d]))/g, "-")

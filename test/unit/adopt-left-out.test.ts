@@ -249,3 +249,55 @@ describe("a person names a work queue", () => {
     });
   });
 });
+
+/** Two work queues of an exchange, and further queues with these bindings. */
+const beside = (more: readonly object[], bindings: readonly object[], ...exchanges: readonly object[]): Adopted =>
+  adopted({
+    exchanges: [exchange("shop", "topic"), ...exchanges],
+    queues: [queue("orders", { ...quorum, ...deadThrough("dlx", "orders.err") }), queue("mail", quorum), ...more],
+    bindings: [binding("shop", "orders", "order.*"), binding("shop", "mail", "mail.*"), ...bindings],
+  });
+
+test.for(["orders.payment-failed", "order-rejected", "import.error", "stripe-callback"])(
+  "%s takes events of the exchange that feeds work queues, so it is one",
+  (name) => {
+    const found = beside([queue(name, quorum)], [binding("shop", name, "payment.failed")]);
+    expect(consumersOf(found)).toEqual(["orders", "mail", name]);
+    expect(Object.values(deadQueuesOf(found))).not.toContain(name);
+  },
+);
+
+test.for([
+  ["orders.failed", binding("dlx", "orders.failed", "orders.err"), [exchange("dlx", "direct")]],
+  ["orders.dlq", binding("shop", "orders.dlq", "orders.dlq"), []],
+  ["orders.failed", binding("errors", "orders.failed", "#"), [exchange("errors", "topic")]],
+] as const)("%s stays a dead queue with %j", ([name, way, exchanges]) => {
+  const found = beside([queue(name, quorum)], [way], ...exchanges);
+  expect(consumersOf(found)).toEqual(["orders", "mail"]);
+});
+
+test("a direct exchange of addresses shows no events", () => {
+  const names = ["orders", "mail", "error"];
+  const found = adopted({
+    exchanges: [exchange("RebusDirect", "direct")],
+    queues: names.map((name) => queue(name, quorum)),
+    bindings: names.map((name) => binding("RebusDirect", name, name)),
+  });
+  expect(consumersOf(found)).toEqual(["orders", "mail"]);
+});
+
+test("a queue of events with the name of another one's exchange is left out, unless a person names it alone", () => {
+  const found = beside([queue("orders.failed", quorum)], [binding("shop", "orders.failed", "payment.failed")]);
+  expect(found.refused).toMatchObject([
+    { place: "orders.failed", fact: expect.stringMatching(/an exchange of orders would have its name/) as unknown },
+  ]);
+  expect(consumersOf(found)).toEqual(["orders", "mail"]);
+});
+
+test.for([{ "x-delivery-limit": 5 }, deadThrough("", "rpc.letters")])(
+  "a queue named for replies with %j keeps its failures, so it has a consumer",
+  (given) => {
+    const queues = [queue("orders", quorum), queue("users.rpc", { ...quorum, ...given }), queue("rpc.letters", quorum)];
+    expect(consumersOf(adopted({ queues }))).toContain("users.rpc");
+  },
+);

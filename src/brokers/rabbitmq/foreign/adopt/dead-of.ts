@@ -17,7 +17,7 @@ export function deadOf(
     return { value: course.dead, from: `messages of ${queue} end in ${course.dead}` };
   const others = settings
     .map((each) => each.queue)
-    .filter((name) => surroundings.shapeOf(name) !== "wait" && !chosen.has(name));
+    .filter((name) => surroundings.shapeOf(name) !== "wait" && !surroundings.takesEvents(name) && !chosen.has(name));
   const named = namedDeadQueue(queue, others);
   if (named !== undefined) return { value: named, from: `the name of ${named}` };
   const exchange = settings.find((each) => each.queue === queue)?.deadLetterExchange ?? "";

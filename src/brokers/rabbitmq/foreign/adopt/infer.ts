@@ -11,7 +11,7 @@ import type { Deployment, VirtualHost } from "../deployment.ts";
 import { courseOf } from "./course.ts";
 import { frameworkOf } from "./frameworks.ts";
 import { deadOf, deadQueueToday } from "./dead-of.ts";
-import { federated, isWorkQueue, leftOut, refusalOf } from "./left-out.ts";
+import { federated, isWorkQueue, leftOut, namedLikePart, refusalOf } from "./left-out.ts";
 import { type Looking, lookAt } from "./looking.ts";
 import { isPartOf, ownSystemOf } from "./own-system.ts";
 import { bareSettingsOf } from "./queue-settings.ts";
@@ -45,7 +45,7 @@ export function inferSystem(
     ownSystemOf(topology, each) === null && [...own].some((system) => isPartOf(topology, each, system));
   const chosen = settings.filter((each) => isChosen(each) && isWorkQueue(looking, each) && !isPart(each));
   const missing = only.filter((name) => chosen.every(({ queue }) => queue !== name));
-  const refused = chosen.flatMap((each) => federated(looking, each));
+  const refused = chosen.flatMap((each) => [...federated(looking, each), ...namedLikePart(looking, each, chosen)]);
   const work = chosen.filter(({ queue }) => refused.every(({ place }) => place !== queue));
   if (missing.length > 0 || work.length === 0)
     return nothingToAdopt(

@@ -1,6 +1,7 @@
 import type { Unsaid } from "../../../../adopt/found.ts";
 import { formatDurationMs } from "../../../../declare/duration.ts";
-import { purposeOf } from "../../../../foreign/purpose.ts";
+import { type Purpose, purposeOf } from "../../../../foreign/purpose.ts";
+import { failedExchange } from "../../compile/names.ts";
 import type { EffectiveSettings } from "../../prove/semantics.ts";
 import { type Looking, isOfMqtt, shovelFrom } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
@@ -14,7 +15,7 @@ export function isWorkQueue(looking: Looking, settings: EffectiveSettings): bool
   if (looking.named.has(queue) || ownSystemOf(looking.topology, settings) !== null) return true;
   if (shovelFrom(looking, queue) !== undefined) return false;
   if (looking.surroundings.shapeOf(queue) !== "work" || looking.delays.has(queue)) return false;
-  return ownerOf(looking, settings) === null && purposeOf(queue) === null;
+  return ownerOf(looking, settings) === null && useOf(looking, settings) === null;
 }
 
 /**
@@ -28,6 +29,17 @@ function ownerOf({ topology, surroundings }: Looking, { queue, goesWith }: Effec
   return goesWith.length > 0 || isUnused
     ? 'the broker deletes it by itself, so it belongs to one instance; write delivery: "every-instance" for its consumer'
     : null;
+}
+
+/**
+ * The purpose by the name of a queue. A queue for copies or replies is a work queue if it keeps its failures: by an
+ * argument, because a policy may be for all queues.
+ */
+function useOf({ topology, surroundings }: Looking, { queue }: EffectiveSettings): Purpose | null {
+  const purpose = purposeOf(queue);
+  const own = topology.queues.find(({ name }) => name === queue)?.arguments ?? {};
+  const isRetried = purpose === "copies" && ("x-dead-letter-exchange" in own || "x-delivery-limit" in own);
+  return isRetried || surroundings.takesEvents(queue) ? null : purpose;
 }
 
 const otherUses = {
@@ -59,7 +71,7 @@ export function leftOut(
     );
   const shovel = shape === "work" ? shovelFrom(looking, queue) : undefined;
   if (shovel !== undefined) return said(`the shovel ${shovel} takes its messages on, and nobody retries these`);
-  const purpose = purposeOf(queue);
+  const purpose = useOf(looking, settings);
   return shape !== "work" || purpose === null || purpose === "failures"
     ? []
     : said(`by its name ${otherUses[purpose]}`);
@@ -88,4 +100,16 @@ export function federated(looking: Looking, settings: EffectiveSettings): readon
       fact: `it is left out: its policy has ${key}, and a compiled policy would take that one's place and end the link`,
     },
   ];
+}
+
+/** The reason to leave a queue of events out, such as `payment.failed`, that has the name of an exchange of `payment`. */
+export function namedLikePart(
+  { surroundings, named }: Looking,
+  { queue }: EffectiveSettings,
+  work: readonly EffectiveSettings[],
+): readonly Unsaid[] {
+  const owner = work.find((each) => failedExchange(each.queue) === queue);
+  if (owner === undefined || named.has(queue) || !surroundings.takesEvents(queue)) return [];
+  const fact = `it is left out: an exchange of ${owner.queue} would have its name; adopt it apart, with --queue ${queue}`;
+  return [{ place: queue, fact }];
 }

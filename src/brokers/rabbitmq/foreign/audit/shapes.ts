@@ -7,7 +7,7 @@ import type {
 } from "../../prove/semantics.ts";
 import { topicIndex } from "../../prove/topic-index.ts";
 import { anyKeyLike, unknownHeaders } from "../../prove/unknown-message.ts";
-import { isNamedForWaiting, purposeOf } from "../../../../foreign/purpose.ts";
+import { isNamedForWaiting, mayBeOfEvents, purposeOf } from "../../../../foreign/purpose.ts";
 
 /**
  * The purpose of a queue, as far as its place in the topology shows.
@@ -40,6 +40,7 @@ export function shapesOf(neighbourhood: Neighbourhood) {
   const named = new Set(
     settings.flatMap((each) => (each.deadLetterExchange === "" ? (each.deadLetterRoutingKey ?? []) : [])),
   );
+  const takesEvents = (queue: string): boolean => hasEvents(neighbourhood, queue, keysInto);
   const waits = waitsOf(neighbourhood, onlyFromThere, named);
   // The queues that messages reach after a wait, with any of their possible keys.
   const waiting = settings.filter(({ queue }) => waits.has(queue));
@@ -49,7 +50,7 @@ export function shapesOf(neighbourhood: Neighbourhood) {
   const shapeOf = ({ queue, kind, deadLetterExchange }: EffectiveSettings): QueueShape => {
     if (kind === "stream") return "stream";
     if (waits.has(queue)) return "wait";
-    if (deadLetterExchange === null && purposeOf(queue) === "failures") return "dead";
+    if (deadLetterExchange === null && purposeOf(queue) === "failures" && !takesEvents(queue)) return "dead";
     // A message that comes out of a wait queue is due for an attempt, so its queue has a consumer.
     if (deadLetterExchange !== null || fedByWaits.has(queue)) return "work";
     return fedBy(queue) === "deaths" ? "dead" : "work";
@@ -60,6 +61,7 @@ export function shapesOf(neighbourhood: Neighbourhood) {
   return {
     /** The senders of a queue's messages, as far as bindings and dead-letter exchanges show them. */
     fedBy,
+    takesEvents,
     /** The exchanges that dead letters go through. Producers may publish to these too, but no source shows it. */
     leadingOn,
     /** The wait queues that dead letters come into, so that producers need not publish there. */
@@ -215,6 +217,31 @@ function deadLetterKeys({ settings, incoming, kinds }: Neighbourhood): ReadonlyM
     else for (const key of [queue, ...own.map((each) => each.routingKey)]) known.add(key);
   }
   return keys;
+}
+
+/**
+ * True if a queue subscribes to an exchange like work queues do, so that a word such as "failed" in its name is that of an
+ * event. A direct exchange that has the queue's name as the key may carry its failures, and so may dead letters.
+ */
+function hasEvents(
+  neighbourhood: Neighbourhood,
+  queue: string,
+  keysInto: ReadonlyMap<string, ReadonlySet<string> | null>,
+): boolean {
+  if (!mayBeOfEvents(queue)) return false;
+  return (neighbourhood.incoming.get(queue) ?? []).some((binding) => {
+    const { source, routingKey } = binding;
+    const isAddress = neighbourhood.kinds.get(source) === "direct" && routingKey === queue;
+    const isDying = keysInto.has(source) && takesSome(neighbourhood, binding, keysInto.get(source));
+    return (
+      purposeOf(source) !== "failures" &&
+      !isAddress &&
+      !isDying &&
+      neighbourhood.topology.bindings.some(
+        (each) => each.source === source && each.destinationKind === "queue" && purposeOf(each.destination) === null,
+      )
+    );
+  });
 }
 
 /** Above this number, keys are not tried one by one. */

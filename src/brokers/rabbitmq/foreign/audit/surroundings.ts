@@ -31,10 +31,11 @@ export function surroundingsOf(topology: BrokerTopology, semantics: Semantics) {
     incoming,
     alternates: alternatesOf(topology),
   };
-  const { shapes, fedBy, leadingOn, fedByDeaths, aimsOf } = shapesOf(neighbourhood);
+  const { shapes, fedBy, takesEvents, leadingOn, fedByDeaths, aimsOf } = shapesOf(neighbourhood);
   return {
     shapeOf: (queue: string): QueueShape => shapes.get(queue) ?? "work",
     fedBy,
+    takesEvents,
     /** True for a wait queue that dead letters come into, so that producers need not publish there. */
     isFedByDeaths: (queue: string) => fedByDeaths.has(queue),
     /** The queues that messages reach when they expire in a queue. */
