@@ -118,6 +118,8 @@ test("a queue where messages of producers wait has no consumer, but the next one
   const found = held("reservation.expire");
   expect(consumersOf(found)).toEqual(["reservation.expire"]);
   expect(factsOf(found)).toContainEqual(isDelay);
+  // The next one may as well be its dead queue, so a person has to look.
+  expect(found.refused.map(({ place }) => place)).toEqual(["reservation.hold"]);
 });
 
 test("the dead letters of the next queue go to its own dead queue", () => {
@@ -131,6 +133,7 @@ test("the dead letters of the next queue go to its own dead queue", () => {
     bindings: [binding("reservations", "reservation.hold", "reserved")],
   });
   expect(deadQueuesOf(found)).toEqual({ "reservation.expire": "reservation.expire.dlq" });
+  expect(found.refused).toEqual([]);
   expect(factsOf(found)).toContainEqual(isDelay);
 });
 
@@ -142,6 +145,27 @@ test.for([
   ],
 ] as const)("a queue with a time to live has a consumer if the next one has none: %s", ([, found]) => {
   expect(consumersOf(found())).toContain("reservation.hold");
+});
+
+test("work queues of one policy with a time to live share their dead queue", () => {
+  const found = adopted({
+    exchanges: [exchange("events", "topic"), exchange("dlx", "topic")],
+    queues: ["app.a", "app.b", "graveyard"].map((name) => queue(name, quorum)),
+    bindings: [binding("events", "app.a", "x"), binding("events", "app.b", "y"), binding("dlx", "graveyard", "#")],
+    policies: [
+      { ...policy("app", "^app\\."), definition: { "message-ttl": 604_800_000, "dead-letter-exchange": "dlx" } },
+    ],
+  });
+  expect(deadQueuesOf(found)).toEqual({ "app.a": "graveyard", "app.b": "graveyard" });
+});
+
+test("a queue with the name of one with a time to live is its dead queue", () => {
+  const found = adopted({
+    exchanges: [exchange("events", "topic")],
+    queues: [queue("orders", { ...quorum, ...waiting(60_000, "", "orders.expired") }), queue("orders.expired", quorum)],
+    bindings: [binding("events", "orders", "o")],
+  });
+  expect(deadQueuesOf(found)).toEqual({ orders: "orders.expired" });
 });
 
 test("in a circle of queues with a time to live, no queue is a delay", () => {

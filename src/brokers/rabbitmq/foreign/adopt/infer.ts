@@ -45,7 +45,11 @@ export function inferSystem(
     ownSystemOf(topology, each) === null && [...own].some((system) => isPartOf(topology, each, system));
   const chosen = settings.filter((each) => isChosen(each) && isWorkQueue(looking, each) && !isPart(each));
   const missing = only.filter((name) => chosen.every(({ queue }) => queue !== name));
-  const refused = chosen.flatMap((each) => [...federated(looking, each), ...namedLikePart(looking, each, chosen)]);
+  const doubted = settings.filter(({ queue }) => only.length === 0 && looking.doubted.has(queue));
+  const refused = [
+    ...chosen.flatMap((each) => [...federated(looking, each), ...namedLikePart(looking, each, chosen)]),
+    ...doubted.flatMap((each) => leftOut(looking, each, [])),
+  ];
   const work = chosen.filter(({ queue }) => refused.every(({ place }) => place !== queue));
   if (missing.length > 0 || work.length === 0)
     return nothingToAdopt(
@@ -68,7 +72,8 @@ export function inferSystem(
   const isOwnShared = name !== null && all.every(({ dead }) => dead?.value === deadExchange(name));
   const isShared = isOwnShared || (name === null && keepsShared(all));
   const deadQueues = [...new Set(inferred.flatMap(({ deadToday }) => deadToday ?? []))];
-  const others = only.length > 0 ? [] : settings.filter((each) => !work.includes(each) && !isPart(each));
+  const others =
+    only.length > 0 ? [] : settings.filter((each) => !work.includes(each) && !doubted.includes(each) && !isPart(each));
   return accepted({
     name,
     strategy: strategies.length === 1 ? (strategies[0] ?? null) : null,

@@ -9,7 +9,7 @@ import {
   semanticsOf,
   versionRules,
 } from "../../prove/semantics.ts";
-import { purposeOf } from "../../../../foreign/purpose.ts";
+import { purposeOf, wholeName } from "../../../../foreign/purpose.ts";
 import { type QueueShape, type Surroundings, surroundingsOf } from "../audit/surroundings.ts";
 import type { Shovel } from "../shovels.ts";
 import { isSharedDelay } from "./frameworks.ts";
@@ -52,6 +52,10 @@ export function lookAt(
     settings,
     /** The queues where messages of producers wait for their time, with the queues that they go on to. */
     delays,
+    /** Those of them where only the time to live speaks against a work queue with a dead queue. */
+    doubted: new Set(
+      [...delays].filter(([, into]) => into.some((aim) => shapeOf(aim) === "dead")).map(([queue]) => queue),
+    ),
     /** The arguments of a queue and the policies in force on it, by their keys without `x-`. */
     valuesOf: (name: string) => {
       const queue = queues.get(name);
@@ -107,12 +111,23 @@ function delaysAmong(
   const failing = new Set([...aims].flatMap(([queue, into]) => (timed.has(queue) ? [] : into)));
   const hasConsumer = (queue: string): boolean =>
     shapeOf(queue) === "work" || (shapeOf(queue) === "dead" && purposeOf(queue) === null && !failing.has(queue));
+  // Delays of producers differ in their time. Work queues have one policy and one dead queue, or a dead queue each.
+  const alike = Map.groupBy(
+    dying.filter((each) => shapeOf(each.queue) === "work"),
+    (each) => JSON.stringify([each.messageTtlMs, aims.get(each.queue)]),
+  );
+  const crowded = new Set(
+    [...alike.values()].filter((all) => all.length > 1).flatMap((all) => all.map(({ queue }) => queue)),
+  );
+  const isDeadOf = (queue: string, aim: string): boolean =>
+    shapeOf(aim) === "dead" && (crowded.has(queue) || wholeName(queue).test(aim));
   return new Map(
     [...aims].filter(
       ([queue, into]) =>
         timed.has(queue) &&
         shapeOf(queue) === "work" &&
         into.length > 0 &&
+        !into.some((aim) => isDeadOf(queue, aim)) &&
         // In a circle of queues with a time to live, one has a consumer.
         into.every((aim) => hasConsumer(aim) && !(timed.has(aim) && cycleOf(aim) === cycleOf(queue))),
     ),
