@@ -325,3 +325,33 @@ test.for([{ "x-delivery-limit": 5 }, deadThrough("", "rpc.letters")])(
     expect(consumersOf(adopted({ queues }))).toContain("users.rpc");
   },
 );
+
+test("the messages of a shared delay have other keys than its binding, so queues behind it have consumers", () => {
+  const names = ["users", "mail"];
+  const found = adopted({
+    exchanges: [exchange("hutch", "topic"), exchange("hutch.schedule", "topic")],
+    queues: [queue("hutch_delay_queue_5s", waiting(5_000, "hutch")), ...names.map((name) => queue(name, quorum))],
+    bindings: [
+      binding("hutch.schedule", "hutch_delay_queue_5s", "hutch.schedule.5s"),
+      ...names.map((name) => binding("hutch", name, "user.*")),
+    ],
+  });
+  expect(consumersOf(found)).toEqual(names);
+});
+
+test.for(["do.work", "do.*"])("a dead-letter exchange with other messages than those of %s feeds consumers", (key) => {
+  const found = adopted({
+    exchanges: [exchange("bus", "topic"), exchange("commands", "topic")],
+    queues: [
+      queue("worker", { ...quorum, "x-dead-letter-exchange": "bus" }),
+      ...["analytics", "search", "letters"].map((name) => queue(name, quorum)),
+    ],
+    bindings: [
+      binding("commands", "worker", key),
+      binding("bus", "analytics", "#"),
+      binding("bus", "search", "product.*"),
+      binding("bus", "letters", key),
+    ],
+  });
+  expect(consumersOf(found)).toEqual(["worker", "analytics", "search"]);
+});

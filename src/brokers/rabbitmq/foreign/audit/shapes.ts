@@ -5,7 +5,7 @@ import type {
   MessageState,
   Semantics,
 } from "../../prove/semantics.ts";
-import { topicIndex } from "../../prove/topic-index.ts";
+import { type TopicIndex, topicIndex } from "../../prove/topic-index.ts";
 import { anyKeyLike, unknownHeaders } from "../../prove/unknown-message.ts";
 import { isNamedForWaiting, mayBeOfEvents, purposeOf } from "../../../../foreign/purpose.ts";
 
@@ -33,10 +33,12 @@ export function shapesOf(neighbourhood: Neighbourhood) {
   const { settings, incoming } = neighbourhood;
   const leadingOn = leadingOnOf(neighbourhood);
   const keysInto = deadLetterKeys(neighbourhood);
-  const onlyFromThere = (queue: string): boolean =>
-    (incoming.get(queue) ?? []).every(
-      (binding) => leadingOn.has(binding.source) && takesSome(neighbourhood, binding, keysInto.get(binding.source)),
-    );
+  const published = publishedAmong(neighbourhood, keysInto);
+  const isForDeaths = (binding: BrokerBinding): boolean =>
+    leadingOn.has(binding.source) &&
+    takesSome(neighbourhood, binding, keysInto) &&
+    (!published.has(binding.source) || keysInto.get(binding.source)?.containing(binding.routingKey).length !== 0);
+  const onlyFromThere = (queue: string): boolean => (incoming.get(queue) ?? []).every(isForDeaths);
   const named = new Set(
     settings.flatMap((each) => (each.deadLetterExchange === "" ? (each.deadLetterRoutingKey ?? []) : [])),
   );
@@ -203,36 +205,62 @@ function consumedInCycles({ semantics, settings }: Neighbourhood, waits: Readonl
   });
 }
 
-/** The routing keys that dead letters bring into each exchange. Null if they may bring any. */
-function deadLetterKeys({ settings, incoming, kinds }: Neighbourhood): ReadonlyMap<string, ReadonlySet<string> | null> {
-  const keys = new Map<string, Set<string> | null>();
+/** The patterns of the routing keys that dead letters bring into each exchange, and `#` for any key. */
+type KeysInto = ReadonlyMap<string, TopicIndex<string>>;
+
+function deadLetterKeys({ settings, incoming, kinds }: Neighbourhood): KeysInto {
+  const keys = new Map<string, Set<string>>();
   for (const { queue, deadLetterExchange, deadLetterRoutingKey } of settings) {
     if (deadLetterExchange === null || deadLetterExchange === "") continue;
     const known = keys.get(deadLetterExchange) ?? new Set();
-    const own = incoming.get(queue) ?? [];
-    const isKnown = deadLetterRoutingKey !== null || own.every(({ source }) => kinds.get(source) === "direct");
-    keys.set(deadLetterExchange, keys.get(deadLetterExchange) === null || !isKnown ? null : known);
+    keys.set(deadLetterExchange, known);
+    const own = (incoming.get(queue) ?? []).map(({ source, routingKey }) =>
+      ["direct", "topic"].includes(kinds.get(source) ?? "") ? routingKey : "#",
+    );
     // Producers that publish to the queue directly use its name as the key.
-    if (deadLetterRoutingKey !== null) known.add(deadLetterRoutingKey);
-    else for (const key of [queue, ...own.map((each) => each.routingKey)]) known.add(key);
+    for (const key of deadLetterRoutingKey === null ? [queue, ...own] : [deadLetterRoutingKey]) known.add(key);
   }
-  return keys;
+  return new Map(
+    [...keys].map(([name, all]) => [name, topicIndex([...all].map((key) => ({ pattern: key, item: key })))]),
+  );
+}
+
+/** True if a binding takes some of the dead letters that come to its exchange. Also true if that is unknown. */
+function takesSome({ kinds }: Neighbourhood, { source, routingKey }: BrokerBinding, keysInto: KeysInto): boolean {
+  const keys = keysInto.get(source);
+  // An exchange also gets the messages of exchanges that lead to it, and this function does not follow those. A
+  // consumer may publish to an exchange named for failures, with a key of its own.
+  if (keys === undefined || purposeOf(source) === "failures") return true;
+  return !["direct", "topic"].includes(kinds.get(source) ?? "") || keys.overlap(routingKey).length > 0;
+}
+
+/**
+ * The exchanges for dead letters that producers publish to as well. A binding shows it that takes none of the dead letters,
+ * and leads to a queue with neither a dead-letter exchange nor a name for failures or waiting.
+ */
+function publishedAmong(neighbourhood: Neighbourhood, keysInto: KeysInto): ReadonlySet<string> {
+  const dying = new Set(
+    neighbourhood.settings.filter((each) => each.deadLetterExchange !== null).map(({ queue }) => queue),
+  );
+  return new Set(
+    [...neighbourhood.incoming.values()].flat().flatMap((binding) => {
+      const { source, destination } = binding;
+      const isPlain = !dying.has(destination) && purposeOf(destination) === null && !isNamedForWaiting(destination);
+      return isPlain && !takesSome(neighbourhood, binding, keysInto) ? [source] : [];
+    }),
+  );
 }
 
 /**
  * True if a queue subscribes to an exchange like work queues do, so that a word such as "failed" in its name is that of an
  * event. A direct exchange that has the queue's name as the key may carry its failures, and so may dead letters.
  */
-function hasEvents(
-  neighbourhood: Neighbourhood,
-  queue: string,
-  keysInto: ReadonlyMap<string, ReadonlySet<string> | null>,
-): boolean {
+function hasEvents(neighbourhood: Neighbourhood, queue: string, keysInto: KeysInto): boolean {
   if (!mayBeOfEvents(queue)) return false;
   return (neighbourhood.incoming.get(queue) ?? []).some((binding) => {
     const { source, routingKey } = binding;
     const isAddress = neighbourhood.kinds.get(source) === "direct" && routingKey === queue;
-    const isDying = keysInto.has(source) && takesSome(neighbourhood, binding, keysInto.get(source));
+    const isDying = keysInto.has(source) && takesSome(neighbourhood, binding, keysInto);
     return (
       purposeOf(source) !== "failures" &&
       !isAddress &&
@@ -242,25 +270,6 @@ function hasEvents(
       )
     );
   });
-}
-
-/** Above this number, keys are not tried one by one. */
-const mostKeys = 100;
-
-/** True if a binding takes some of the dead letters that come to its exchange. Also true if that is unknown. */
-function takesSome(
-  { kinds }: Neighbourhood,
-  { source, routingKey }: BrokerBinding,
-  keys: ReadonlySet<string> | null | undefined,
-): boolean {
-  // An exchange also gets the messages of exchanges that lead to it, and this function does not follow those. A
-  // consumer may publish to an exchange named for failures, with a key of its own.
-  if (keys === null || keys === undefined || purposeOf(source) === "failures") return true;
-  const kind = kinds.get(source);
-  if (kind === "direct") return keys.has(routingKey);
-  if (kind !== "topic" || keys.size > mostKeys) return true;
-  const index = topicIndex([{ pattern: routingKey, item: routingKey }]);
-  return [...keys].some((key) => index.match(key).length > 0);
 }
 
 /** The keys of messages that come through a binding, as far as the binding shows them. */
