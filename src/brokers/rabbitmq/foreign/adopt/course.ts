@@ -70,7 +70,9 @@ export function settled(semantics: Semantics, start: MessageState, home: string)
     if (place.kind !== "queue") break;
     const isDelayed = place.status === "delayed";
     if (!isDelayed && (place.status !== "ready" || place.queue === home || expiresAfterMs === null)) break;
-    const [next] = semantics.step(copy, { kind: isDelayed ? "due" : "expire" }).flat();
+    const copies = semantics.step(copy, { kind: isDelayed ? "due" : "expire" }).flat();
+    // Other queues may get a copy as well, when it comes back.
+    const next = copies.find((each) => each.place.kind === "queue" && each.place.queue === home) ?? copies[0];
     // A queue that drops its expired messages is the end of them.
     if (next === undefined || next.place.kind !== "queue") break;
     waitedMs += isDelayed ? (place.delayMs ?? 0) : (expiresAfterMs ?? 0);

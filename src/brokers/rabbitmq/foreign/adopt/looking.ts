@@ -34,6 +34,7 @@ export function lookAt(
   const named = new Set(chosen.filter((queue) => isGuess(queue, found(queue), surroundings)));
   const shapeOf = (queue: string): QueueShape => (named.has(queue) ? "work" : found(queue));
   const delays = delaysAmong(
+    topology,
     settings.filter(({ queue }) => !named.has(queue)),
     { ...surroundings, shapeOf, cycleOf: semantics.cycleOf },
   );
@@ -98,10 +99,11 @@ function endsAmong(
 }
 
 /**
- * The work queues with a time to live whose dead letters reach consumers alone. A queue that gets nothing else, and has
+ * The queues with a time to live where producers publish, and whose dead letters reach consumers alone. A queue that gets nothing else, and has
  * no name for failures, has a consumer, too.
  */
 function delaysAmong(
+  topology: BrokerTopology,
   settings: readonly EffectiveSettings[],
   { shapeOf, aimsOf, cycleOf }: Pick<Surroundings, "shapeOf" | "aimsOf"> & Pick<Semantics, "cycleOf">,
 ): ReadonlyMap<string, readonly string[]> {
@@ -121,11 +123,23 @@ function delaysAmong(
   );
   const isDeadOf = (queue: string, aim: string): boolean =>
     shapeOf(aim) === "dead" && (crowded.has(queue) || wholeName(queue).test(aim));
+  // Producers publish to an exchange of work queues. A consumer publishes its failures to one that leads back to it.
+  const hasLetters = new Set([...aims.values()].flat());
+  const isBesideWork = (queue: string, into: readonly string[]): boolean =>
+    shapeOf(queue) === "wait" &&
+    !hasLetters.has(queue) &&
+    waysInto(topology, queue).some(({ source }) => {
+      const fed = topology.bindings.filter((each) => each.source === source && each.destinationKind === "queue");
+      return (
+        fed.some(({ destination }) => shapeOf(destination) === "work") &&
+        !fed.some(({ destination }) => into.includes(destination))
+      );
+    });
   return new Map(
     [...aims].filter(
       ([queue, into]) =>
         timed.has(queue) &&
-        shapeOf(queue) === "work" &&
+        (shapeOf(queue) === "work" || isBesideWork(queue, into)) &&
         into.length > 0 &&
         !into.some((aim) => isDeadOf(queue, aim)) &&
         // In a circle of queues with a time to live, one has a consumer.

@@ -64,14 +64,36 @@ export function scheduleOf(looking: Looking, settings: EffectiveSettings, course
   };
 }
 
-/** Waiting queues that lead to a work queue, but that its rejected messages do not pass: consumers publish there. */
-function consumersWaits({ surroundings, settings }: Looking, queue: string): readonly EffectiveSettings[] {
+/**
+ * Waiting queues that lead to a work queue, but that its rejected messages do not pass: consumers publish there. A queue
+ * for the dead letters of others, or for messages of producers, shows no such thing.
+ */
+function consumersWaits(looking: Looking, queue: string): readonly EffectiveSettings[] {
+  const { surroundings, settings, delays } = looking;
   return settings
     .filter(
-      ({ queue: wait }) => surroundings.shapeOf(wait) === "wait" && !isSharedDelay(wait) && !isProducersDelay(wait),
+      ({ queue: wait }) =>
+        surroundings.shapeOf(wait) === "wait" && !isSharedDelay(wait) && !isProducersDelay(wait) && !delays.has(wait),
     )
     .filter((each) => surroundings.aimsOf(each).includes(queue))
+    .filter(({ queue: wait }) => {
+      const dying = dyingInto(looking, wait);
+      return dying.size === 0 || dying.has(queue);
+    })
     .toSorted((left, right) => (left.messageTtlMs ?? 0) - (right.messageTtlMs ?? 0));
+}
+
+/** The queues whose dead letters come into a waiting queue, also through others. */
+function dyingInto({ surroundings, settings }: Looking, wait: string): ReadonlySet<string> {
+  const dying = new Set<string>();
+  // The loop also reaches elements that are added to the set while it runs.
+  const waits = new Set([wait]);
+  for (const next of waits)
+    for (const each of settings) {
+      if (!surroundings.aimsOf(each).includes(next)) continue;
+      (surroundings.shapeOf(each.queue) === "wait" ? waits : dying).add(each.queue);
+    }
+  return dying;
 }
 
 function copied({ topology }: Looking, queue: string, waits: readonly EffectiveSettings[]): Schedule {

@@ -60,6 +60,7 @@ export function shapesOf(neighbourhood: Neighbourhood) {
   const fedByDeaths = new Set(
     [...waits].filter((queue) => named.has(queue) || ((incoming.get(queue) ?? []).length > 0 && onlyFromThere(queue))),
   );
+  const aims = new Map<string, readonly string[]>();
   return {
     /** The senders of a queue's messages, as far as bindings and dead-letter exchanges show them. */
     fedBy,
@@ -69,7 +70,11 @@ export function shapesOf(neighbourhood: Neighbourhood) {
     /** The wait queues that dead letters come into, so that producers need not publish there. */
     fedByDeaths,
     /** The queues that messages reach when they expire in a queue. */
-    aimsOf: (each: EffectiveSettings): readonly string[] => aimsOf(neighbourhood, each),
+    aimsOf: (each: EffectiveSettings): readonly string[] => {
+      const known = aims.get(each.queue) ?? aimsOf(neighbourhood, each);
+      aims.set(each.queue, known);
+      return known;
+    },
     shapes: new Map(settings.map((each) => [each.queue, shapeOf(each)])),
   };
 }
