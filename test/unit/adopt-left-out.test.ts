@@ -355,3 +355,21 @@ test.for(["do.work", "do.*"])("a dead-letter exchange with other messages than t
   });
   expect(consumersOf(found)).toEqual(["worker", "analytics", "search"]);
 });
+
+test("the dead letters of a queue after a delay of producers have their dead queue behind the same exchange", () => {
+  const found = adopted({
+    exchanges: [exchange("orders", "direct"), exchange("dlx", "direct")],
+    queues: [
+      ...["create", "close"].map((name) => queue(name, { ...quorum, ...deadThrough("dlx", "err") })),
+      queue("delay", waiting(1_800_000, "dlx", "close")),
+      queue("graveyard", quorum),
+    ],
+    bindings: [
+      binding("orders", "create", "create"),
+      binding("orders", "delay", "delay"),
+      binding("dlx", "close", "close"),
+      binding("dlx", "graveyard", "err"),
+    ],
+  });
+  expect(deadQueuesOf(found)).toEqual({ create: "graveyard", close: "graveyard" });
+});

@@ -93,11 +93,18 @@ function leadingOnOf({ topology, settings, incoming, alternates }: Neighbourhood
     if (alternate !== undefined) leadingOn.add(alternate);
   }
   // A queue that dead-letters without a time to live has a consumer. So producers also publish to the exchanges that it
-  // is bound to.
-  for (const { queue, deadLetterExchange, messageTtlMs } of settings) {
-    if (deadLetterExchange === null || messageTtlMs !== null) continue;
-    for (const { source } of incoming.get(queue) ?? []) leadingOn.delete(source);
-  }
+  // is bound to, unless it gets messages that they delay from there.
+  const delayed = settings.filter(
+    ({ queue, messageTtlMs }) =>
+      messageTtlMs !== null && (incoming.get(queue) ?? []).some(({ source }) => !leadingOn.has(source)),
+  );
+  const isDelayed = ({ source, routingKey }: BrokerBinding): boolean =>
+    delayed.some((each) => each.deadLetterExchange === source && each.deadLetterRoutingKey === routingKey);
+  const published = settings
+    .filter(({ deadLetterExchange, messageTtlMs }) => deadLetterExchange !== null && messageTtlMs === null)
+    .flatMap(({ queue }) => incoming.get(queue) ?? [])
+    .filter((binding) => !isDelayed(binding));
+  for (const { source } of published) leadingOn.delete(source);
   return leadingOn;
 }
 
