@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 
 import { writeYaml } from "../../src/adopt/write-yaml.ts";
+import { compileAndProve } from "../../src/compile/compile.ts";
+import { brokers } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
+import { checked } from "../support/examples.ts";
 import {
   type Parts,
   binding,
@@ -375,4 +378,25 @@ describe("a waiting queue", () => {
       expect.stringMatching(/^b.delay: its messages go on to b after 30m, so it seems to be a delay of producers/),
     );
   });
+});
+
+test("a shared dead queue of Redeliver's keeps the place of its settings", () => {
+  const backoff = { kind: "constant", delay: "1s" } as const;
+  const system = checked({
+    name: "shop",
+    consumers: {
+      billing: { retry: { attempts: 2, backoff }, deadLetter: { queueSettings: "policy" } },
+      mail: { retry: { attempts: 2, backoff } },
+    },
+  });
+  const made = compileAndProve<"rabbitmq">(system, {
+    broker: "rabbitmq",
+    version: "4.2",
+    strategy: "auto",
+    deadQueue: "shared",
+  });
+  if (!made.ok) throw new Error(made.diagnostics[0]?.message);
+  const { compiled } = made.value;
+  const text = JSON.stringify(brokers.rabbitmq.exportFormats["definitions"]?.(compiled, "/"));
+  expect(adoptText(text, "rabbitmq@4.2").proved.compiled.topology.queues).toEqual(compiled.topology.queues);
 });

@@ -78,7 +78,7 @@ export function inferSystem(
     name,
     strategy: strategies.length === 1 ? (strategies[0] ?? null) : null,
     ...(isShared ? { options: { deadQueue: "shared" } } : {}),
-    consumers: isOwnShared ? all.map((each) => ({ ...each, dead: undefined, deadQueueSettings: undefined })) : all,
+    consumers: isOwnShared ? all.map((each) => ({ ...each, dead: undefined })) : all,
     queues: topology.queues.map(({ name: queue }) => queue),
     refused,
     unusedSources: name === null ? [] : unusedSources(topology, name),
