@@ -147,16 +147,24 @@ test.for([
   expect(consumersOf(found())).toContain("reservation.hold");
 });
 
-test("work queues of one policy with a time to live share their dead queue", () => {
-  const found = adopted({
+describe("work queues of one policy with a time to live", () => {
+  const parts: Parts = {
     exchanges: [exchange("events", "topic"), exchange("dlx", "topic")],
     queues: ["app.a", "app.b", "graveyard"].map((name) => queue(name, quorum)),
     bindings: [binding("events", "app.a", "x"), binding("events", "app.b", "y"), binding("dlx", "graveyard", "#")],
     policies: [
       { ...policy("app", "^app\\."), definition: { "message-ttl": 604_800_000, "dead-letter-exchange": "dlx" } },
     ],
+  };
+  test("share their dead queue", () => {
+    expect(deadQueuesOf(adopted(parts))).toEqual({ "app.a": "graveyard", "app.b": "graveyard" });
   });
-  expect(deadQueuesOf(found)).toEqual({ "app.a": "graveyard", "app.b": "graveyard" });
+  test("share it also if a person names one of them", () => {
+    const chosen = adopting({ kind: "adopt", text: exported(parts), queues: ["app.a"] }, "rabbitmq@4.3", "shop");
+    expect(chosen.ok && factsOf(chosen.value)).toContainEqual(
+      expect.stringMatching(/^graveyard: other queues have their letters there, too/),
+    );
+  });
 });
 
 test("a queue with the name of one with a time to live is its dead queue", () => {

@@ -33,11 +33,7 @@ export function lookAt(
   const found = (queue: string): QueueShape => (ends.has(queue) ? "dead" : surroundings.shapeOf(queue));
   const named = new Set(chosen.filter((queue) => isGuess(queue, found(queue), surroundings)));
   const shapeOf = (queue: string): QueueShape => (named.has(queue) ? "work" : found(queue));
-  const delays = delaysAmong(
-    topology,
-    settings.filter(({ queue }) => !named.has(queue)),
-    { ...surroundings, shapeOf, cycleOf: semantics.cycleOf },
-  );
+  const delays = delaysAmong(topology, settings, named, { ...surroundings, shapeOf, cycleOf: semantics.cycleOf });
   const delayedInto = new Set([...delays.values()].flat());
   return {
     topology,
@@ -105,11 +101,14 @@ function endsAmong(
 function delaysAmong(
   topology: BrokerTopology,
   settings: readonly EffectiveSettings[],
+  named: ReadonlySet<string>,
   { shapeOf, aimsOf, cycleOf }: Pick<Surroundings, "shapeOf" | "aimsOf"> & Pick<Semantics, "cycleOf">,
 ): ReadonlyMap<string, readonly string[]> {
   const dying = settings.filter((each) => each.deadLetterExchange !== null);
   const aims = new Map(dying.map((each) => [each.queue, [...new Set(aimsOf(each))]]));
-  const timed = new Set(dying.filter((each) => each.messageTtlMs !== null).map(({ queue }) => queue));
+  const timed = new Set(
+    dying.filter(({ queue, messageTtlMs }) => messageTtlMs !== null && !named.has(queue)).map(({ queue }) => queue),
+  );
   const failing = new Set([...aims].flatMap(([queue, into]) => (timed.has(queue) ? [] : into)));
   const hasConsumer = (queue: string): boolean =>
     shapeOf(queue) === "work" || (shapeOf(queue) === "dead" && purposeOf(queue) === null && !failing.has(queue));
