@@ -154,6 +154,26 @@ test("a binding of a headers exchange without x-match is the declared one", () =
   expect(adopted.imports.moves.map(({ unbind, staying }) => [unbind.length, staying])).toEqual([[1, []]]);
 });
 
+test("no step takes away a queue where messages of producers wait", () => {
+  const adopted = adopt({
+    exchanges: [exchange("orders", "direct"), exchange("timeout", "direct")],
+    queues: [
+      queue("order.create", { "x-max-priority": 5 }),
+      queue("order.delay", waiting(1_800_000, "timeout", "close")),
+      queue("order.close", { "x-max-priority": 5 }),
+    ],
+    bindings: [
+      binding("orders", "order.create", "create"),
+      binding("orders", "order.delay", "delay"),
+      binding("timeout", "order.close", "close"),
+    ],
+  });
+  expect(adopted.imports.moves.map(({ remove }) => remove)).toEqual([
+    ["DELETE /api/queues/%2F/order.create"],
+    ["DELETE /api/queues/%2F/order.close"],
+  ]);
+});
+
 test("a stream keeps its letters, and no step deletes it", () => {
   const adopted = adopt({
     queues: [consumed("billing", "billing.dlq"), queue("billing.dlq", { "x-queue-type": "stream" })],

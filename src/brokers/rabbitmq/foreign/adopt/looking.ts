@@ -95,8 +95,8 @@ function endsAmong(
 }
 
 /**
- * The queues with a time to live where producers publish, and whose dead letters reach consumers alone. A queue that gets nothing else, and has
- * no name for failures, has a consumer, too.
+ * The queues with a time to live where producers publish, and whose dead letters reach consumers alone. A queue that
+ * gets nothing else, and has no name for failures, has a consumer, too.
  */
 function delaysAmong(
   topology: BrokerTopology,
@@ -147,10 +147,11 @@ function delaysAmong(
   );
 }
 
-/** The waiting queues that lead to this work queue, also through each other, but for those that a framework shares. */
-export function waitsBefore({ surroundings, settings }: Looking, queue: string) {
+/** The waiting queues that lead to this work queue, also through each other, but for delays of producers. */
+export function waitsBefore({ surroundings, settings, delays }: Looking, queue: string) {
   const waits = settings
-    .filter((each) => surroundings.shapeOf(each.queue) === "wait" && !isSharedDelay(each.queue))
+    .filter((each) => surroundings.shapeOf(each.queue) === "wait")
+    .filter((each) => !isSharedDelay(each.queue) && !delays.has(each.queue))
     .map((each) => ({ name: each.queue, aims: surroundings.aimsOf(each) }));
   const before = leadingTo(queue, waits);
   const leaving = waits.filter(
