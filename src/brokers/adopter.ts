@@ -4,8 +4,16 @@ import type { DeployedDifference } from "./drift.ts";
 
 /** Infers a declaration from a topology that Redeliver did not make, and takes its resources over. */
 export interface Adopter<Target, Deployment, System> {
-  /** @param only the work queues to adopt; empty for all */
-  readonly infer: (deployment: Deployment, target: Target, only: readonly string[]) => Checked<FoundSystem>;
+  /**
+   * @param only the work queues to adopt; empty for all
+   * @param elsewhere the queues that the input only refers to, because another program owns them
+   */
+  readonly infer: (
+    deployment: Deployment,
+    target: Target,
+    only: readonly string[],
+    elsewhere?: readonly string[],
+  ) => Checked<FoundSystem>;
   /** The deployment after the system is deployed over it. Attributes that cannot change keep their values. */
   readonly deployedOver: (deployment: Deployment, compiled: System) => Deployment;
   /** The settings of a target that the deployment shows beside the compiled system, such as policies of others. */

@@ -6,7 +6,6 @@ import { brokerOf, checkTarget, type Target } from "../brokers/index.ts";
 import { compileAndProve, type Proved } from "../compile/compile.ts";
 import { checkSystem } from "../declare/check.ts";
 import { type Checked, type Diagnostic, accepted, diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
-import { withoutOthers } from "./without-others.ts";
 import { driftFrom, type JudgedDifference, judgeDrift, otherDiagnostics } from "./judge-drift.ts";
 
 /** A topology that Redeliver did not make, as a declaration that keeps its names. */
@@ -101,9 +100,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
   const chosen = partToAdopt(whole, target, { queues, part });
   if (!chosen.ok) return chosen;
   const { deployment } = chosen.value;
-  const all = adopter.infer(deployment, target, queues);
-  if (!all.ok) return all;
-  const found = withoutOthers(all.value, others, (queue) => adopter.infer(deployment, target, [queue]));
+  const found = adopter.infer(deployment, target, queues, others);
   if (!found.ok) return found;
   const used = withStrategy(target, found.value.strategy);
   const made = compiledDraft(found.value, used, found.value.name ?? name, separator, found.value.refused);
@@ -150,7 +147,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
       imports,
     },
     [
-      ...[all.warnings, made.warnings, draft.warnings, broken, losing, incomplete].flat(),
+      ...[found.warnings, made.warnings, draft.warnings, broken, losing, incomplete].flat(),
       ...(moved?.ok === false ? moved.diagnostics : []),
     ],
   );

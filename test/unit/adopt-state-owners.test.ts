@@ -3,6 +3,10 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
+import { brokers, parseTarget } from "../../src/index.ts";
+import { adoptDeployment } from "../../src/migrate/adopt.ts";
+import { accepted } from "../support/examples.ts";
+import { binding, deadThrough, exchange, exported, queue } from "../support/known-topologies.ts";
 import { runCommand } from "../support/run-command.ts";
 import { arnOf } from "../support/sqs-listing.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -107,6 +111,36 @@ test("a queue that the program only reads belongs to another one", async () => {
 test("the state keeps a dead queue that the program only reads", async () => {
   const told = await adoptedFromStack(queueIn("orders", to("dlq")), queueIn("dlq", {}, { external: true }));
   expect(told.forget).toEqual(["pulumi state delete urn:pulumi:prod::shop::aws:sqs/queue:Queue::orders"]);
+});
+
+test.each([
+  ["a consumer that another program owns shares the dead queue", ["billing"], "other queues have their letters there"],
+  ["another program owns the dead queue", ["failed"], "another program owns it"],
+])("%s, so the others get another one", (_, others, reason) => {
+  const quorum = { "x-queue-type": "quorum" };
+  const dying = (name: string, exchangeName: string) => queue(name, { ...quorum, ...deadThrough(exchangeName, "") });
+  const text = exported({
+    exchanges: ["dlx", "dlxm"].map((name) => exchange(name, "fanout")),
+    queues: [
+      dying("orders", "dlx"),
+      dying("billing", "dlx"),
+      dying("amail", "dlxm"),
+      queue("failed", quorum),
+      queue("amail.dlq", quorum),
+    ],
+    bindings: [binding("dlx", "failed"), binding("dlxm", "amail.dlq")],
+  });
+  const deployment = accepted(brokers.rabbitmq.auditor.file.read(text));
+  const target = accepted(parseTarget("rabbitmq@4.3"));
+  const { draft, proved, unsaid, imports } = accepted(
+    adoptDeployment(deployment, target, { name: "shop", queues: [], others }),
+  );
+  expect(draft.options).toEqual({});
+  const dead = Object.fromEntries(proved.compiled.contracts.map(({ workQueue, deadQueue }) => [workQueue, deadQueue]));
+  expect(Object.keys(dead)).not.toContain(others[0]);
+  expect([dead["orders"], dead["amail"]]).toEqual(["orders.dlq", "amail.dlq"]);
+  expect(unsaid.find(({ place }) => place === "failed")?.fact).toContain(reason);
+  expect(imports.entries.filter(({ name }) => name === "failed" || name === others[0])).toEqual([]);
 });
 
 test("Pulumi is forced to forget a protected resource", async () => {

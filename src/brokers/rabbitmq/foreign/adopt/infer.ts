@@ -1,6 +1,7 @@
 import type { FoundConsumer, FoundSource, FoundSystem, Inferred } from "../../../../adopt/found.ts";
 import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
 import { asDuration, formatDurationMs } from "../../../../declare/duration.ts";
+import { deadElsewhere, ownedElsewhere } from "../../../../adopt/owned-elsewhere.ts";
 import { systemsApart } from "../../../../adopt/systems-apart.ts";
 import { type Checked, accepted, diagnostic } from "../../../../diagnostics/diagnostic.ts";
 import { type RabbitmqTarget, capabilities, rabbitmqLimits } from "../../compile/capabilities.ts";
@@ -34,6 +35,7 @@ export function inferSystem(
   { virtualHosts }: Deployment,
   target: RabbitmqTarget,
   only: readonly string[],
+  elsewhere: readonly string[] = [],
 ): Checked<FoundSystem> {
   const [host] = virtualHosts;
   const topology = host?.topology ?? { exchanges: [], queues: [], bindings: [], policies: [] };
@@ -47,7 +49,11 @@ export function inferSystem(
   const missing = only.filter((name) => chosen.every(({ queue }) => queue !== name));
   const doubted = settings.filter(({ queue }) => only.length === 0 && looking.doubted.has(queue));
   const refused = [
-    ...chosen.flatMap((each) => [...federated(looking, each), ...namedLikePart(looking, each, chosen)]),
+    ...chosen.flatMap((each) => [
+      ...ownedElsewhere([each.queue], elsewhere),
+      ...federated(looking, each),
+      ...namedLikePart(looking, each, chosen),
+    ]),
     ...doubted.flatMap((each) => leftOut(looking, each, [])),
   ];
   const work = chosen.filter(({ queue }) => refused.every(({ place }) => place !== queue));
@@ -67,7 +73,7 @@ export function inferSystem(
   const isOther = (each: EffectiveSettings): boolean =>
     !work.includes(each) && (only.length > 0 || chosen.includes(each));
   const othersDead = new Set(settings.filter(isOther).flatMap((each) => deadQueueToday(looking, each) ?? []));
-  const inferred = work.map((each) => consumerOf(looking, each, { system: name, hasTimeout, othersDead }));
+  const inferred = work.map((each) => consumerOf(looking, each, { system: name, hasTimeout, othersDead, elsewhere }));
   const all = inferred.map(({ consumer }) => consumer);
   const isOwnShared = name !== null && all.every(({ dead }) => dead?.value === deadExchange(name));
   const isShared = isOwnShared || (name === null && keepsShared(all));
@@ -134,7 +140,13 @@ function consumerOf(
     system,
     hasTimeout,
     othersDead,
-  }: { readonly system: string | null; readonly hasTimeout: boolean; readonly othersDead: ReadonlySet<string> },
+    elsewhere,
+  }: {
+    readonly system: string | null;
+    readonly hasTimeout: boolean;
+    readonly othersDead: ReadonlySet<string>;
+    readonly elsewhere: readonly string[];
+  },
 ) {
   const { semantics, surroundings } = looking;
   const { queue } = settings;
@@ -146,7 +158,8 @@ function consumerOf(
   const { queueSettings, lengthLimits, unsaidLimits } = settingsOf(looking, settings, hasTimeout);
   const deadToday = deadOf(looking, queue, course);
   const deadQueueSettings = deadToday && bareSettingsOf(looking, deadToday.value, []);
-  const isForeignDead = system === null && othersDead.has(deadToday?.value ?? "");
+  const isElsewhere = elsewhere.includes(deadToday?.value ?? "");
+  const isForeignDead = system === null && (isElsewhere || othersDead.has(deadToday?.value ?? ""));
   // The work queue can stay, so it need not move because of its dead queue.
   const leavesDead =
     isForeignDead || (system === null && queueSettings !== undefined && deadQueueSettings === undefined);
@@ -174,7 +187,8 @@ function consumerOf(
       ...sources.unsaid,
       ...schedule.unsaid.map((fact) => ({ place: queue, fact })),
       ...unsaidLimits,
-      ...(leavesDead && deadToday !== undefined
+      ...(leavesDead && deadToday !== undefined && isElsewhere ? [deadElsewhere(deadToday.value, queue)] : []),
+      ...(leavesDead && deadToday !== undefined && !isElsewhere
         ? [
             {
               place: deadToday.value,

@@ -1,6 +1,7 @@
 import { copiesAmong } from "../../../../adopt/copies-among.ts";
 import type { FoundConsumer, FoundSystem, Unsaid } from "../../../../adopt/found.ts";
 import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
+import { ownedElsewhere } from "../../../../adopt/owned-elsewhere.ts";
 import { systemsApart } from "../../../../adopt/systems-apart.ts";
 import { asDuration, formatDurationMs } from "../../../../declare/duration.ts";
 import { type Checked, accepted } from "../../../../diagnostics/diagnostic.ts";
@@ -26,6 +27,7 @@ export function inferSystem(
   { namespaces }: Deployment,
   _target: ServicebusTarget,
   only: readonly string[],
+  elsewhere: readonly string[] = [],
 ): Checked<FoundSystem> {
   const resources = namespaces[0]?.resources ?? [];
   const entities = readEntities(resources);
@@ -34,7 +36,7 @@ export function inferSystem(
   const chosen = entities.filter((each) => isChosen(each) && (only.length > 0 || isReceivedFrom(each, entities)));
   const leftOut = entities.filter((each) => !chosen.includes(each));
   const isWhole = namespaces[0]?.isWhole === true;
-  const refused = chosen.flatMap(refusalOf);
+  const refused = chosen.flatMap((each) => [...ownedElsewhere([each.path], elsewhere), ...refusalOf(each)]);
   const work = chosen.filter(({ path }) => refused.every(({ place }) => place !== path));
   if (missing.length > 0 || work.length === 0)
     return nothingToAdopt(

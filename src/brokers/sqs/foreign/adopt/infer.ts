@@ -2,6 +2,7 @@ import { copiesAmong } from "../../../../adopt/copies-among.ts";
 import { mostShared } from "../../../../adopt/declare-found.ts";
 import type { FoundConsumer, FoundSystem, Unsaid } from "../../../../adopt/found.ts";
 import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
+import { deadElsewhere, ownedElsewhere } from "../../../../adopt/owned-elsewhere.ts";
 import { systemsApart } from "../../../../adopt/systems-apart.ts";
 import { formatDurationMs } from "../../../../declare/duration.ts";
 import { type Checked, accepted } from "../../../../diagnostics/diagnostic.ts";
@@ -27,7 +28,12 @@ const attemptsIfEndless = 5;
  *
  * @param only the work queues to adopt; empty for all
  */
-export function inferSystem(deployment: Deployment, _target: SqsTarget, only: readonly string[]): Checked<FoundSystem> {
+export function inferSystem(
+  deployment: Deployment,
+  _target: SqsTarget,
+  only: readonly string[],
+  elsewhere: readonly string[] = [],
+): Checked<FoundSystem> {
   const [region = { name: "", queues: [] }] = deployment.regions;
   const surroundings = surroundingsOf(deployment, region);
   const names = new Set(region.queues.map(({ name }) => name));
@@ -40,6 +46,8 @@ export function inferSystem(deployment: Deployment, _target: SqsTarget, only: re
   const chosen = region.queues.filter(only.length > 0 ? isNamed : isWork);
   const refused = chosen.flatMap((each): readonly Unsaid[] => {
     const place = each.name;
+    const [owned] = ownedElsewhere([place], elsewhere);
+    if (owned !== undefined) return [owned];
     if (isDelay(each)) return [{ place, fact: delayOfEndpoint }];
     return each.redrive === "untold"
       ? [{ place, fact: "it is left out: its RedrivePolicy may not be read, and a deployment replaces it" }]
@@ -49,7 +57,7 @@ export function inferSystem(deployment: Deployment, _target: SqsTarget, only: re
   if (missing.length > 0 || work.length === 0)
     return nothingToAdopt(missing, region.queues.length, "dead-letter queues, and queues with a name of one,", refused);
   const ends = region.queues.filter((each) => !isWork(each)).map(({ name }) => name);
-  const inferred = work.map((each) => consumerOf(each, deployment, surroundings, ends));
+  const inferred = work.map((each) => consumerOf(each, deployment, surroundings, { ends, elsewhere }));
   const consumers = inferred.map(({ consumer }) => consumer);
   const keys = new Set(work.map(({ keyId }) => known(keyId)));
   const [kmsKey = null] = keys;
@@ -137,7 +145,7 @@ function consumerOf(
   queue: AuditedQueue,
   deployment: Deployment,
   surroundings: Surroundings,
-  ends: readonly string[],
+  { ends, elsewhere }: { readonly ends: readonly string[]; readonly elsewhere: readonly string[] },
 ): { readonly consumer: FoundConsumer; readonly unsaid: readonly Unsaid[] } {
   const { name, fifo } = queue;
   const redrive = known(queue.redrive);
@@ -149,7 +157,9 @@ function consumerOf(
   const next = redrive === null ? undefined : surroundings.queues.get(redrive.targetArn);
   const nextWork = next === undefined || ends.includes(next.name) ? undefined : next.name;
   const said = redrive === null ? namedDeadQueue(name, ends) : nameIn(redrive.targetArn);
-  const dead = nextWork === undefined ? said : undefined;
+  const deadToday = nextWork === undefined ? said : undefined;
+  const isElsewhere = elsewhere.includes(deadToday ?? "");
+  const dead = isElsewhere ? undefined : deadToday;
   const kept = retainOf(queue, visibilitySeconds * attempts);
   const parked = `${parkedName(baseOf(name), "-")}${fifo ? sqsLimits.fifoSuffix : ""}`;
   const hiddenText = formatDurationMs(visibilitySeconds * 1_000);
@@ -181,6 +191,7 @@ function consumerOf(
     },
     unsaid: [
       ...sources.unsaid,
+      ...(deadToday !== undefined && isElsewhere ? [deadElsewhere(deadToday, name)] : []),
       ...[...lambda.unsaid, ...kept.unsaid].map((fact) => ({ place: name, fact })),
       ...unsaidOf(queue, {
         next,
