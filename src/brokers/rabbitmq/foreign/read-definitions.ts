@@ -151,7 +151,8 @@ function readNamed(
   if (list === "policies") return readPolicy({ ...entry, name }, "user", draft);
   if (list === "parameters") {
     // Operator policies are parameters. Source: `rabbit_policy:set_op/7`, `rabbit_runtime_parameters:list/0`.
-    if (entry["component"] === "shovel" && isEntry(entry["value"])) draft.shovels.push(shovelOf(name, entry["value"]));
+    if (entry["component"] === "shovel" && isEntry(entry["value"]))
+      draft.shovels.push(shovelOf(name, entry["value"], draft.name));
     if (entry["component"] !== "operator_policy") return null;
     if (!isEntry(entry["value"])) return { key: "value", message: "an operator policy is no object" };
     return readPolicy({ ...entry["value"], name }, "operator", draft);

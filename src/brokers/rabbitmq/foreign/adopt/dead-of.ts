@@ -1,8 +1,10 @@
 import type { Inferred } from "../../../../adopt/found.ts";
+import { deadElsewhere } from "../../../../adopt/owned-elsewhere.ts";
 import { namedDeadQueue, purposeOf } from "../../../../foreign/purpose.ts";
 import type { EffectiveSettings } from "../../prove/semantics.ts";
 import { type Course, courseOf } from "./course.ts";
 import type { Looking } from "./looking.ts";
+import { bareSettingsOf } from "./queue-settings.ts";
 
 /**
  * The dead queue is the end of the course. Otherwise a name shows it, because it contains that of the work queue. Or the
@@ -41,4 +43,35 @@ export function deadQueueToday(looking: Looking, settings: EffectiveSettings): s
   if (surroundings.shapeOf(queue) !== "work") return null;
   const [entry = { exchange: "", routingKey: queue }] = surroundings.entriesOf(settings);
   return deadOf(looking, queue, courseOf(semantics, settings, entry))?.value ?? null;
+}
+
+/** The dead queue of a consumer, unless another one takes its place. */
+export function deadFor(
+  looking: Looking,
+  queue: string,
+  {
+    found,
+    isOwn,
+    canStay,
+    othersDead,
+    elsewhere,
+  }: {
+    readonly found: Inferred<string> | undefined;
+    readonly isOwn: boolean;
+    readonly canStay: boolean;
+    readonly othersDead: ReadonlySet<string>;
+    readonly elsewhere: readonly string[];
+  },
+) {
+  const deadQueueSettings = found && bareSettingsOf(looking, found.value, []);
+  const kept = { deadToday: found, dead: found, deadQueueSettings, unsaidDead: [] };
+  if (found === undefined || isOwn) return kept;
+  const left = { ...kept, dead: undefined, deadQueueSettings: undefined };
+  const { value: place } = found;
+  if (elsewhere.includes(place)) return { ...left, unsaidDead: [deadElsewhere(place, queue)] };
+  const isShared = othersDead.has(place);
+  // The work queue can stay, so it need not move because of its dead queue.
+  if (!isShared && (!canStay || deadQueueSettings !== undefined)) return kept;
+  const fact = `${isShared ? "other queues have their letters there, too" : "its settings cannot change"}, so ${queue} gets another dead queue. The letters here stay`;
+  return { ...left, unsaidDead: [{ place, fact }] };
 }

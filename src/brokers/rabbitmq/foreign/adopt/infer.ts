@@ -1,7 +1,7 @@
 import type { FoundConsumer, FoundSource, FoundSystem, Inferred } from "../../../../adopt/found.ts";
 import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
 import { asDuration, formatDurationMs } from "../../../../declare/duration.ts";
-import { deadElsewhere, ownedElsewhere } from "../../../../adopt/owned-elsewhere.ts";
+import { ownedElsewhere } from "../../../../adopt/owned-elsewhere.ts";
 import { systemsApart } from "../../../../adopt/systems-apart.ts";
 import { type Checked, accepted, diagnostic } from "../../../../diagnostics/diagnostic.ts";
 import { type RabbitmqTarget, capabilities, rabbitmqLimits } from "../../compile/capabilities.ts";
@@ -11,7 +11,7 @@ import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts
 import type { Deployment, VirtualHost } from "../deployment.ts";
 import { courseOf } from "./course.ts";
 import { frameworkOf } from "./frameworks.ts";
-import { deadOf, deadQueueToday } from "./dead-of.ts";
+import { deadFor, deadOf, deadQueueToday } from "./dead-of.ts";
 import { federated, isWorkQueue, leftOut, namedLikePart, refusalOf } from "./left-out.ts";
 import { type Looking, lookAt } from "./looking.ts";
 import { isPartOf, ownSystemOf } from "./own-system.ts";
@@ -156,14 +156,13 @@ function consumerOf(
   const schedule = scheduleOf(looking, settings, course);
   const sources = sourcesOf(looking, queue, system);
   const { queueSettings, lengthLimits, unsaidLimits } = settingsOf(looking, settings, hasTimeout);
-  const deadToday = deadOf(looking, queue, course);
-  const deadQueueSettings = deadToday && bareSettingsOf(looking, deadToday.value, []);
-  const isElsewhere = elsewhere.includes(deadToday?.value ?? "");
-  const isForeignDead = system === null && (isElsewhere || othersDead.has(deadToday?.value ?? ""));
-  // The work queue can stay, so it need not move because of its dead queue.
-  const leavesDead =
-    isForeignDead || (system === null && queueSettings !== undefined && deadQueueSettings === undefined);
-  const dead = leavesDead ? undefined : deadToday;
+  const { deadToday, dead, deadQueueSettings, unsaidDead } = deadFor(looking, queue, {
+    found: deadOf(looking, queue, course),
+    isOwn: system !== null,
+    canStay: queueSettings !== undefined,
+    othersDead,
+    elsewhere,
+  });
   const crash = crashOf(looking, settings, schedule, system !== null);
   const timeout = timeoutOf(looking, queue);
   return {
@@ -180,22 +179,14 @@ function consumerOf(
       lengthLimits,
       handlerTimeoutMs: timeout,
       queueSettings,
-      deadQueueSettings: dead && deadQueueSettings,
+      deadQueueSettings,
     },
     deadToday: deadToday?.value ?? null,
     unsaid: [
       ...sources.unsaid,
       ...schedule.unsaid.map((fact) => ({ place: queue, fact })),
       ...unsaidLimits,
-      ...(leavesDead && deadToday !== undefined && isElsewhere ? [deadElsewhere(deadToday.value, queue)] : []),
-      ...(leavesDead && deadToday !== undefined && !isElsewhere
-        ? [
-            {
-              place: deadToday.value,
-              fact: `${isForeignDead ? "other queues have their letters there, too" : "its settings cannot change"}, so ${queue} gets another dead queue. The letters here stay`,
-            },
-          ]
-        : []),
+      ...unsaidDead,
       ...(framework === null
         ? []
         : [{ place: queue, fact: `by its names ${framework.name} uses it: ${framework.schedule}` }]),

@@ -11,7 +11,7 @@ import { lettersOut } from "./letters-out.ts";
 import { type Looking, lookAt, pausesBefore, waitsBefore, waysInto } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
 import { oldWaysInto, removeOf } from "./stays.ts";
-import { isAlsoPublished, stillUsedAmong, stillUsedBy } from "./still-used.ts";
+import { isAlsoPublished, shovelsInto, stillUsedAmong, stillUsedBy } from "./still-used.ts";
 
 /**
  * The consumers with a queue whose arguments would have to change, and the next name for the work queue of each.
@@ -33,7 +33,8 @@ export function movesOf(
   const declared = new Set([...topology.bindings, ...sameWays(found, compiled)].map(bindingKey));
   const isDeclared = (each: BrokerBinding): boolean => declared.has(bindingKey(each));
   const isLeft = (each: BrokerBinding): boolean => each.destinationKind === "exchange" || !isDeclared(each);
-  const unbound = lookAt({ ...found, bindings: found.bindings.filter(isLeft) }, version);
+  const left = { ...found, bindings: found.bindings.filter(isLeft) };
+  const unbound = lookAt(left, version, looking.shovels, [...looking.named]);
   const known = [...found.queues, ...topology.queues].map(({ name }) => name);
   // In the middle of a move the new queue is there already.
   const started = new Set(
@@ -133,7 +134,7 @@ function waitingBefore(looking: Looking, unbound: Looking, queue: string) {
   const ending = old.filter((name) => !fed.has(name));
   // Other steps end the ways of publishers into the old queue.
   const used = [
-    { ...stillUsedBy(unbound, queue, ending, sharedWaits.concat(takenOver)), publishers: [] },
+    { ...stillUsedBy(unbound, queue, ending, sharedWaits.concat(takenOver)), publishers: shovelsInto(looking, queue) },
     ...usedWaits,
   ];
   return { waits, sharedWaits, takenOver, used };

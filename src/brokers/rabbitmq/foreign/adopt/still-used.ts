@@ -11,11 +11,12 @@ import { type Looking, waysInto } from "./looking.ts";
  * @param returning the waiting queues before it. Other steps wait for their messages
  */
 export function stillUsedBy(
-  { topology, settings, surroundings, shovels }: Looking,
+  looking: Looking,
   queue: string,
   own: readonly string[],
   returning: readonly string[] = [],
 ): StillUsed {
+  const { topology, settings, surroundings } = looking;
   const known = new Set([...own, ...returning]);
   const others = settings.filter((each) => !known.has(each.queue) && surroundings.aimsOf(each).includes(queue));
   const delays = others.filter((each) => isSharedDelay(each.queue));
@@ -51,11 +52,16 @@ export function stillUsedBy(
         const keys = [...new Set(all.map(({ routingKey }) => routingKey))].filter((key) => key !== "");
         return `${source}${keys.length === 0 ? "" : ` with ${keys.join(", ")}`}`;
       }),
-      ...shovels.flatMap(({ name, intoQueue }) => (intoQueue === queue ? [`${queue} by the shovel ${name}`] : [])),
+      ...shovelsInto(looking, queue),
       // The default exchange is its only way in.
       ...(isFed ? [] : [`${queue} by its name`]),
     ],
   };
+}
+
+/** The shovels that publish to a queue by its name. */
+export function shovelsInto({ shovels }: Looking, queue: string): readonly string[] {
+  return shovels.flatMap(({ name, intoQueue }) => (intoQueue === queue ? [`${queue} by the shovel ${name}`] : []));
 }
 
 /** The same for several old queues. If messages of others come into one, they may go on into the next. */

@@ -44,15 +44,10 @@ export function inferSystem(
   const isDelay = (each: AuditedQueue): boolean => isEndpointsDelay(each, names);
   const isWork = (each: AuditedQueue): boolean => !isDelay(each) && isWorkQueue(each, surroundings, names);
   const chosen = region.queues.filter(only.length > 0 ? isNamed : isWork);
-  const refused = chosen.flatMap((each): readonly Unsaid[] => {
-    const place = each.name;
-    const [owned] = ownedElsewhere([place], elsewhere);
-    if (owned !== undefined) return [owned];
-    if (isDelay(each)) return [{ place, fact: delayOfEndpoint }];
-    return each.redrive === "untold"
-      ? [{ place, fact: "it is left out: its RedrivePolicy may not be read, and a deployment replaces it" }]
-      : [];
-  });
+  const refused = chosen.flatMap((each) => [
+    ...ownedElsewhere([each.name], elsewhere),
+    ...refusalOf(each, isDelay(each)),
+  ]);
   const work = chosen.filter(({ name }) => refused.every(({ place }) => place !== name));
   if (missing.length > 0 || work.length === 0)
     return nothingToAdopt(missing, region.queues.length, "dead-letter queues, and queues with a name of one,", refused);
@@ -103,6 +98,13 @@ export function inferSystem(
     ],
   };
   return accepted(found, work.flatMap(cautionsOf));
+}
+
+function refusalOf({ name: place, redrive }: AuditedQueue, isDelay: boolean): readonly Unsaid[] {
+  if (isDelay) return [{ place, fact: delayOfEndpoint }];
+  return redrive === "untold"
+    ? [{ place, fact: "it is left out: its RedrivePolicy may not be read, and a deployment replaces it" }]
+    : [];
 }
 
 /** True if the target has to make consumers share a dead queue. A consumer in order then needs one of its own. */
