@@ -184,3 +184,18 @@ test("since version 2.0 of the language, resources have names in the template", 
   });
   expect(Object.keys(consumersOf(text))).toEqual(["main"]);
 });
+
+test("a variable that names the one before twice takes no longer for it, and one that names itself is unknown", () => {
+  const before = (index: number): string => `variables('v').x${index - 1}`;
+  const chain = Object.fromEntries(
+    Array.from({ length: 30 }, (_, index) => index + 1).map((index) => [
+      `x${index}`,
+      `[if(equals(${before(index)}, ${before(index)}), 'main', 'other')]`,
+    ]),
+  );
+  const variables = { v: { x0: "a", ...chain }, w: { x: "[concat(variables('w').x, variables('w').x)]" } };
+  const type = "Microsoft.ServiceBus/namespaces/queues";
+  const named = (name: string): object => ({ type, name: `[concat('shop/', ${name})]`, properties: {} });
+  const text = JSON.stringify({ variables, resources: [named("variables('v').x30"), named("variables('w').x")] });
+  expect(Object.keys(consumersOf(text))).toEqual(["main"]);
+});

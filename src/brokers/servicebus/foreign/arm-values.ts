@@ -47,8 +47,18 @@ function valueOf(value: unknown, scope: Scope, depth: number): unknown {
   return value.length > limits.expressionLength ? undefined : expressionValue(value.slice(1, -1).trim(), scope, depth);
 }
 
+/** Each expression is evaluated once: two that name the one before twice would take twice as long with each step. */
 function expressionValue(expression: string, scope: Scope, depth: number): unknown {
-  if (depth > limits.depth) return undefined;
+  const key = `= ${expression}`;
+  if (scope.known.has(key)) return scope.known.get(key);
+  // An expression that refers to itself stays unknown.
+  scope.known.set(key, undefined);
+  const made = depth > limits.depth ? undefined : evaluated(expression, scope, depth);
+  scope.known.set(key, made);
+  return made;
+}
+
+function evaluated(expression: string, scope: Scope, depth: number): unknown {
   const literal = /^'((?:[^']|'')*)'$/.exec(expression);
   if (literal !== null) return (literal[1] ?? "").replaceAll("''", "'");
   if (/^\d+$/.test(expression)) return Number(expression);
