@@ -76,7 +76,8 @@ export function othersLetIn({ statements, arn }: AuditedQueue, sources: readonly
     .filter((each) => each["Effect"] === "Allow" && (isIndirect(each) || isForQueue(each, arn)))
     .flatMap((each) => {
       const all = sourceArnsOf(each["Condition"]);
-      const others = all.filter((pattern) => !sources.some((source) => isLike(pattern, source)));
+      // A pattern also lets in topics of other accounts, which no list shows.
+      const others = all.filter((pattern) => !sources.includes(pattern));
       if (all.length > 0 && others.length === 0) return [];
       const actions = "NotAction" in each ? ["actions that it does not name"] : listOf(each["Action"]);
       return principalsOf(each["Principal"])
