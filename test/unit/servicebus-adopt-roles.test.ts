@@ -72,11 +72,26 @@ test.for<readonly ["queues" | "subscriptions", readonly ArmEntity[], string]>([
   expect(adopted.refused).toEqual([{ place, fact: expect.stringMatching(/nothing shows if it forwards/) }]);
 });
 
-test("an unknown setting is told", () => {
-  const adopted = adopt([["queues", "orders", { maxDeliveryCount: "[reference('x').count]" }]]);
+test("unknown settings are told by Azure's names, and nothing follows from their defaults", () => {
+  const unknown = "[reference('x').value]";
+  const adopted = adopt([
+    ["queues", "orders", { maxDeliveryCount: unknown, deadLetteringOnMessageExpiration: unknown }],
+  ]);
+  const names = "deadLetteringOnMessageExpiration, maxDeliveryCount";
   expect(factsOf(adopted)).toContain(
-    "orders: the input does not show the value of maxDeliveryCount, so Azure's own is declared",
+    `orders: the input does not show the value of ${names}, so Azure's own is declared`,
   );
+  expect(factsOf(adopted).filter((each) => each.includes("drops expired messages"))).toEqual([]);
+});
+
+test("the namespace's own name may differ in case", () => {
+  const type = "Microsoft.ServiceBus/namespaces";
+  const resources = [
+    { type, name: "Shop", sku: { name: "Standard" } },
+    ...["shop/orders", "SHOP/billing"].map((name) => ({ type: `${type}/queues`, name, properties: {} })),
+  ];
+  const adopted = adoptText(JSON.stringify({ resources }), "servicebus@standard", "shop", "servicebus");
+  expect(consumersIn(adopted)).toEqual(["orders", "billing"]);
 });
 
 describe("queues that forward their dead letters to one queue", () => {

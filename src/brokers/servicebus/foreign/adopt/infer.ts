@@ -7,9 +7,9 @@ import { asDuration, formatDurationMs } from "../../../../declare/duration.ts";
 import { type Checked, accepted } from "../../../../diagnostics/diagnostic.ts";
 import { parkedName } from "../../../../plan/names.ts";
 import type { ServicebusTarget } from "../../compile/capabilities.ts";
+import { entityFields } from "../../compile/fields.ts";
 import { sharedDeadQueueName, tierName } from "../../compile/names.ts";
 import type { Deployment } from "../deployment.ts";
-import { unsaid } from "../drift.ts";
 import { type ReadEntity, isReceivedFrom, isSubscription, ownerOf, readEntities, refusalOf } from "./roles.ts";
 import { sourcesInto } from "./sources-into.ts";
 
@@ -164,7 +164,9 @@ function consumerOf(
   const attempts = isCounted ? maxDeliveryCount : attemptsIfEndless;
   const isWaiting = tiers.length > 0;
   const parked = parkedName(inSubscription && system !== null ? `${system}.${name}` : name, ".");
-  const unread = Object.keys(unsaid).filter((setting) => entity.hidden.has(setting));
+  const unread = entityFields.queue.flatMap((field) =>
+    "own" in field && entity.hidden.has(field.own) ? [field.arm] : [],
+  );
   const facts: readonly (string | false)[] = [
     unread.length > 0 && `the input does not show the value of ${unread.join(", ")}, so Azure's own is declared`,
     !isCounted && `MaxDeliveryCount is ${maxDeliveryCount}, so its consumers end the attempts; ${attempts} are a guess`,
@@ -177,6 +179,7 @@ function consumerOf(
     entity.timeToLiveMs !== null &&
       `its DefaultMessageTimeToLive is ${formatDurationMs(entity.timeToLiveMs)}; in a compiled queue no message expires by the queue`,
     entity.deadLetterOnExpiration === false &&
+      !entity.hidden.has("deadLetterOnExpiration") &&
       "Service Bus drops expired messages today, and dead-letters them in a compiled queue",
   ];
   const from = isWaiting ? tiers.map((each) => each.path).join(", ") : `MaxDeliveryCount of ${path}`;

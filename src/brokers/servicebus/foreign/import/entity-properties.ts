@@ -24,8 +24,9 @@ export function isWellFormed(properties: Entry): boolean {
 
 /** Assembles resources by namespace. If an entity occurs twice, the last counts. */
 export function namespacesOf(resources: readonly NamedResource[], isWhole: boolean): readonly AuditedNamespace[] {
-  return [...Map.groupBy(resources, ({ namespace }) => namespace)].flatMap(([name, all]) => {
-    const own = all.map(inOneSpelling(all));
+  return [...Map.groupBy(resources, ({ namespace }) => namespace.toLowerCase()).values()].flatMap((all) => {
+    const { namespace: name } = all.find(({ kind }) => kind === "namespace") ?? all[0] ?? { namespace: "" };
+    const own = all.map(inOneSpelling(all)).map((each) => ({ ...each, namespace: name }));
     if (own.every(({ kind }) => kind === "namespace")) return [];
     const rules = Map.groupBy(
       own.filter(({ kind }) => kind === "rule"),
