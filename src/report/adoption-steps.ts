@@ -146,7 +146,7 @@ function renderWaysIn({ queue, next, unbind, choosing, ...ways }: Move, hasState
     ...(unbind.length > 0
       ? [
           [
-            `at once send these requests; until then each new message is in ${choosing.length === 0 ? "both queues" : "one of both queues"}:`,
+            `at once send these requests; until then each new message is in both queues${choosing.length === 0 ? "" : `. ${choosing.join(", ")} gives each message to one of them`}:`,
             ...unbind,
             ...(choosing.length === 0
               ? []

@@ -140,8 +140,13 @@ test("an exchange that chooses one queue does not double messages, and changes t
   });
   expect(adopted.imports.moves.map(({ choosing }) => choosing)).toEqual([["hash"], ["hash"]]);
   const lines = said(adopted);
-  expect(lines).toContain("2. at once send these requests; until then each new message is in one of both queues:");
+  expect(lines).toContain(
+    "2. at once send these requests; until then each new message is in both queues. hash gives each message to one of them:",
+  );
   expect(lines.join("\n")).toContain("If their order matters, stop the producers before you deploy");
+  // Only the type tells it: an export leaves out internal exchanges.
+  const unknown = adopt({ queues: [queue("a", { "x-max-priority": 5 })], bindings: [binding("internal", "a", "k")] });
+  expect(unknown.imports.moves.map(({ choosing }) => choosing)).toEqual([[]]);
 });
 
 test("a binding of a headers exchange without x-match is the declared one", () => {

@@ -108,8 +108,9 @@ export function namedLikePart(
   { queue }: EffectiveSettings,
   work: readonly EffectiveSettings[],
 ): readonly Unsaid[] {
+  if (named.has(queue) || !surroundings.takesEvents(queue)) return [];
   const owner = work.find((each) => failedExchange(each.queue) === queue);
-  if (owner === undefined || named.has(queue) || !surroundings.takesEvents(queue)) return [];
+  if (owner === undefined) return [];
   const fact = `it is left out: an exchange of ${owner.queue} would have its name; adopt it apart, with --queue ${queue}`;
   return [{ place: queue, fact }];
 }

@@ -13,6 +13,14 @@ import { ownSystemOf } from "./own-system.ts";
 import { oldWaysInto, removeOf } from "./stays.ts";
 import { isAlsoPublished, shovelsInto, stillUsedAmong, stillUsedBy } from "./still-used.ts";
 
+/** The types of exchanges that give each message to one of their queues. */
+const choosingTypes: ReadonlySet<string> = new Set([
+  "x-consistent-hash",
+  "x-local-random",
+  "x-modulus-hash",
+  "x-random",
+]);
+
 /**
  * The consumers with a queue whose arguments would have to change, and the next name for the work queue of each.
  *
@@ -40,7 +48,6 @@ export function movesOf(
   const started = new Set(
     looking.settings.flatMap((each) => (ownSystemOf(found, each)?.system === prefixOf(topology) ? [each.queue] : [])),
   );
-  const { guessed } = looking.surroundings;
   const ends = new Map(looking.settings.map((each) => [each.queue, deadQueueToday(looking, each)]));
   return topology.queues.flatMap(({ name: queue, role, consumer }): readonly Move[] => {
     if (role !== "work" || consumer === null) return [];
@@ -78,7 +85,7 @@ export function movesOf(
               }),
         oldWays: oldWaysInto(looking, compiled, virtualHost, keptDead === null ? [] : [keptDead], [queue, ...waits]),
         unbind: doubled.map((each) => unbind(virtualHost, each)),
-        choosing: [...guessed].filter((name) => doubled.some(({ source }) => source === name)),
+        choosing: choosingAmong(looking, doubled),
         staying,
         backWays: staying.filter((source) => behindWaits.has(source)),
         ...waiting,
@@ -89,6 +96,13 @@ export function movesOf(
       },
     ];
   });
+}
+
+function choosingAmong({ topology }: Looking, ways: readonly BrokerBinding[]): readonly string[] {
+  const sources = new Set(ways.map(({ source }) => source));
+  return topology.exchanges.flatMap(({ name, pluginType = "" }) =>
+    choosingTypes.has(pluginType) && sources.has(name) ? [name] : [],
+  );
 }
 
 /** The dead queue that the old queue has today, and the declared one if that is there and can stay. */

@@ -42,7 +42,10 @@ export function shapesOf(neighbourhood: Neighbourhood) {
   const named = new Set(
     settings.flatMap((each) => (each.deadLetterExchange === "" ? (each.deadLetterRoutingKey ?? []) : [])),
   );
-  const takesEvents = (queue: string): boolean => hasEvents(neighbourhood, queue, keysInto);
+  const withEvents = new Set(
+    settings.flatMap(({ queue }) => (hasEvents(neighbourhood, queue, keysInto) ? [queue] : [])),
+  );
+  const takesEvents = (queue: string): boolean => withEvents.has(queue);
   const waits = waitsOf(neighbourhood, onlyFromThere, named);
   // The queues that messages reach after a wait, with any of their possible keys.
   const waiting = settings.filter(({ queue }) => waits.has(queue));
