@@ -35,3 +35,8 @@ export function adopting(
   if (!read.ok || !target.ok) throw new Error("the file and the target are sound");
   return adoptDeployment(read.value, target.value, { name, queues, url });
 }
+
+/** The facts that a declaration cannot say, each behind its place. */
+export function factsOf({ unsaid }: Adopted): readonly string[] {
+  return unsaid.map(({ place, fact }) => `${place}: ${fact}`);
+}

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 
 import { writeYaml } from "../../src/adopt/write-yaml.ts";
-import type { Adopted } from "../../src/migrate/adopt.ts";
 import {
   type Parts,
   binding,
@@ -12,11 +11,9 @@ import {
   vhosts,
   waiting,
 } from "../support/known-topologies.ts";
-import { adopting, adoptText } from "../support/reported-by-adopt.ts";
+import { adopting, adoptText, factsOf } from "../support/reported-by-adopt.ts";
 
 const quorum = { "x-queue-type": "quorum" };
-
-const factsOf = ({ unsaid }: Adopted): readonly string[] => unsaid.map(({ place, fact }) => `${place}: ${fact}`);
 
 /** The only consumer of a topology, and all of the adoption. */
 function inferred(parts: Parts) {

@@ -12,7 +12,7 @@ import {
   vhosts,
   waiting,
 } from "../support/known-topologies.ts";
-import { adoptText, adopting, reportedByAdopt } from "../support/reported-by-adopt.ts";
+import { adopting, adoptText, factsOf, reportedByAdopt } from "../support/reported-by-adopt.ts";
 
 const quorum = { "x-queue-type": "quorum" };
 
@@ -27,8 +27,6 @@ const policy = (name: string, pattern: string): object => ({
 });
 
 const consumersOf = ({ draft }: Adopted): readonly string[] => Object.keys(draft.system.consumers);
-
-const factsOf = ({ unsaid }: Adopted): readonly string[] => unsaid.map(({ place, fact }) => `${place}: ${fact}`);
 
 const deadQueuesOf = ({ proved }: Adopted) =>
   Object.fromEntries(proved.compiled.contracts.map(({ workQueue, deadQueue }) => [workQueue, deadQueue]));

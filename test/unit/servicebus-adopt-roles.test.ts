@@ -4,14 +4,13 @@ import { inferSystem } from "../../src/brokers/servicebus/foreign/adopt/infer.ts
 import { brokers, parseTarget } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
 import { accepted } from "../support/examples.ts";
-import { adoptText } from "../support/reported-by-adopt.ts";
+import { adoptText, factsOf } from "../support/reported-by-adopt.ts";
 import { type ArmEntity, armTemplate } from "../support/servicebus/arm-template.ts";
 
 // The queues and subscriptions that consumers receive from, beside those that only look like them.
 
 const adopt = (entities: readonly ArmEntity[]): Adopted =>
   adoptText(armTemplate(entities), "servicebus@standard", "shop", "servicebus");
-const factsOf = ({ unsaid }: Adopted): readonly string[] => unsaid.map(({ place, fact }) => `${place}: ${fact}`);
 const consumersIn = ({ draft }: Adopted): readonly string[] => Object.keys(draft.system.consumers);
 const effectOf = ({ judged }: Adopted, name: string) => judged?.find((each) => each.name === name);
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 
 import { brokers } from "../../src/brokers/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
-import { adoptText } from "../support/reported-by-adopt.ts";
+import { adoptText, factsOf } from "../support/reported-by-adopt.ts";
 import { runCommand } from "../support/run-command.ts";
 import { type ArmEntity, armTemplate } from "../support/servicebus/arm-template.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -13,7 +13,6 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 // Templates that people write, or that Bicep makes. An export has neither expressions in settings nor other templates.
 
 const adopt = (text: string): Adopted => adoptText(text, "servicebus@standard", "shop", "servicebus");
-const factsOf = ({ unsaid }: Adopted): readonly string[] => unsaid.map(({ place, fact }) => `${place}: ${fact}`);
 const consumersOf = (text: string): Readonly<Record<string, object>> => adopt(text).draft.system.consumers;
 
 type Template = Readonly<Record<string, unknown>>;

@@ -4,12 +4,11 @@ import { writeYaml } from "../../src/adopt/write-yaml.ts";
 import { parseText } from "../../src/declare/parse.ts";
 import { brokers, checkSystem, parseTarget } from "../../src/index.ts";
 import { type Adopted, adoptDeployment } from "../../src/migrate/adopt.ts";
-import { adoptText } from "../support/reported-by-adopt.ts";
+import { adoptText, factsOf } from "../support/reported-by-adopt.ts";
 import { adoptedShapes, templateOfShape } from "../support/servicebus/adopted-shapes.ts";
 import { type ArmEntity, armTemplate } from "../support/servicebus/arm-template.ts";
 
 const adopt = (text: string): Adopted => adoptText(text, "servicebus@standard", "shop", "servicebus");
-const factsOf = ({ unsaid }: Adopted): readonly string[] => unsaid.map(({ place, fact }) => `${place}: ${fact}`);
 
 interface Drafted {
   readonly from?: object;

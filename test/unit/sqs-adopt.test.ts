@@ -8,13 +8,12 @@ import { parseText } from "../../src/declare/parse.ts";
 import { checkSystem, type CompiledSystem } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
 import { renderAdoption } from "../../src/report/adoption.ts";
-import { adopting, adoptText } from "../support/reported-by-adopt.ts";
+import { adopting, adoptText, factsOf } from "../support/reported-by-adopt.ts";
 import { adoptedShapes, listingOfShape } from "../support/sqs/adopted-shapes.ts";
 import { arnOf, queue, redriveTo, topicArnOf } from "../support/sqs-listing.ts";
 
 const adopt = (listing: readonly object[]): Adopted =>
   adoptText(JSON.stringify(listing), "sqs@eu-west-1", "shop", "sqs");
-const factsOf = ({ unsaid }: Adopted): readonly string[] => unsaid.map(({ place, fact }) => `${place}: ${fact}`);
 
 interface Drafted {
   readonly retry: { readonly attempts: number; readonly backoff: { readonly delay?: string } };
