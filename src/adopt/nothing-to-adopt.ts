@@ -31,7 +31,7 @@ export function nothingToAdopt(
     notes: reasons.length > 0 ? reasons : [`${noWork} are not work queues`],
     help:
       reasons.length > 0
-        ? "with --queue name work queues alone, as the broker spells them"
+        ? "give --queue the names of work queues only, as the broker spells them"
         : "name the work queues with --queue, as the broker spells them",
   });
 }

@@ -232,7 +232,7 @@ test("a queue that a shovel empties is no work queue, and shovels show as users 
   expect(factsOf(found)).toEqual(
     expect.arrayContaining([
       "outbox: the shovel wan takes its messages on, and nobody retries these",
-      "old: the shovel wan publishes to it by its name, and has to name a new queue that takes its place",
+      "old: the shovel wan publishes to it by its name; if a new queue takes its place, let the shovel name that one",
       "old.dead: the shovel back takes its letters away, so redeliver dead does not find them",
     ]),
   );

@@ -103,7 +103,11 @@ export function unsaidOf(
       : []),
     ...looking.shovels.flatMap(({ name, intoQueue }) =>
       intoQueue === queue
-        ? [said(`the shovel ${name} publishes to it by its name, and has to name a new queue that takes its place`)]
+        ? [
+            said(
+              `the shovel ${name} publishes to it by its name; if a new queue takes its place, let the shovel name that one`,
+            ),
+          ]
         : [],
     ),
     ...(handedOn === null
