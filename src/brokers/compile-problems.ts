@@ -68,7 +68,7 @@ export const compileProblems = {
   ),
   RD240: error(
     "Queue argument not usable",
-    "A consumer's queueArguments are arguments of its work queue on RabbitMQ. SQS and Service Bus have no such arguments, and versions of RabbitMQ ignore those that they do not know. A consumer timeout that ends before the handler would let the broker deliver the message a second time beside it. `queueSettings` chooses between the arguments and the policy of a queue of RabbitMQ. For a shared dead queue, one consumer says it for all. Leave the argument out, or change it as the fix says.",
+    "A consumer's queueArguments are arguments of its work queue on RabbitMQ. SQS and Service Bus have no such arguments, and versions of RabbitMQ ignore those that they do not know. A consumer timeout that ends before the handler would let the broker deliver the message a second time beside it. `queueSettings` chooses between the arguments and the policy of a queue of RabbitMQ. Consumers that share a dead queue say the same. Leave the argument out, or change it as the fix says.",
     "https://www.rabbitmq.com/docs/queues#optional-arguments",
   ),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;

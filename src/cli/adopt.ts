@@ -80,7 +80,7 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
   const adopted = adoptDeployment(deployment, target.value, {
     name,
     queues,
-    others: othersIn(found, chosen.value.name),
+    elsewhere: elsewhereIn(found, chosen.value.name),
     isMoving: options.move === true,
     url: source.kind === "live" ? source.url : undefined,
   });
@@ -92,7 +92,7 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
 }
 
 /** The queues that the program of a state only reads. */
-function othersIn({ state, audited }: FoundDeployment, part: string | null): readonly string[] {
+function elsewhereIn({ state, audited }: FoundDeployment, part: string | null): readonly string[] {
   const resources = state?.resources ?? [];
   const places = audited.auditor.resources.placesOf(resources);
   return resources.flatMap(({ urn, isExternal = false }) => {

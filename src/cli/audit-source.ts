@@ -138,12 +138,9 @@ export function fileOf(source: AuditSource | null): string | undefined {
 /**
  * Reads a source. A stack can hold topologies of several brokers; every other source holds one.
  *
- * @param isOptional true if the command has the option to pass over unread resources
+ * @param hasOption true if the command has the option to pass over unread resources
  */
-export async function readSource(
-  source: AuditSource,
-  isOptional = false,
-): Promise<Checked<readonly FoundDeployment[]>> {
+export async function readSource(source: AuditSource, hasOption = false): Promise<Checked<readonly FoundDeployment[]>> {
   switch (source.kind) {
     case "live":
       return foundOf(source.audited, await readLive(source));
@@ -159,7 +156,7 @@ export async function readSource(
       if (!found.ok || source.allowUnread) return found;
       const value = found.value.map((each) => ({
         ...each,
-        warnings: each.warnings.map((warning) => unreadAsError(warning, isOptional)),
+        warnings: each.warnings.map((warning) => unreadAsError(warning, hasOption)),
       }));
       return { ...found, value };
     }

@@ -64,7 +64,7 @@ const deadLetter = z.strictObject({
   ),
   queueSettings: about(
     z.enum(["arguments", "policy"]).optional(),
-    "The place of the dead queue's settings, like `queueSettings` of the consumer. The default is `arguments`. For a shared dead queue, one consumer says it for all. RabbitMQ only.",
+    "The place of the dead queue's settings, like `queueSettings` of the consumer. The default is `arguments`. Consumers that share a dead queue say the same. RabbitMQ only.",
     "policy",
   ),
 });

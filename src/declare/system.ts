@@ -112,8 +112,8 @@ export interface DeadLetterInput {
   /** The name of the dead queue on the broker. The default is that of the template. RabbitMQ and SQS only. */
   readonly queue?: string | undefined;
   /**
-   * The place of the dead queue's settings, like `queueSettings` of the consumer. The default is `arguments`. For a
-   * shared dead queue, one consumer says it for all. RabbitMQ only.
+   * The place of the dead queue's settings, like `queueSettings` of the consumer. The default is `arguments`. Consumers
+   * that share a dead queue say the same. RabbitMQ only.
    */
   readonly queueSettings?: QueueSettings | undefined;
 }

@@ -46,15 +46,15 @@ export function unreadTypes(
  * Turns a warning about unread resources into an error: a user can always read their own stack, so something is wrong
  * with it.
  *
- * @param isOptional true if the command has the option to pass over them
+ * @param hasOption true if the command has the option to pass over them
  */
-export function unreadAsError(warning: Diagnostic, isOptional: boolean): Diagnostic {
+export function unreadAsError(warning: Diagnostic, hasOption: boolean): Diagnostic {
   if (warning.code !== "RD409") return warning;
   const { path, message, notes, help } = warning;
   return diagnostic("RD410", {
     path,
     message,
     notes,
-    help: `${help ?? "export the stack again"}${isOptional ? `; --${allowUnread} judges the rest alone` : ""}`,
+    help: `${help ?? "export the stack again"}${hasOption ? `; --${allowUnread} judges the rest alone` : ""}`,
   });
 }

@@ -41,7 +41,7 @@ export interface AdoptionOptions {
   /** The work queues to adopt; empty for all. */
   readonly queues: readonly string[];
   /** The queues of other owners in the input. */
-  readonly others?: readonly string[];
+  readonly elsewhere?: readonly string[];
   /** The virtual host, region or namespace, if the input has several. */
   readonly part?: string | undefined;
   /** True to declare the new queue of each consumer whose queue cannot change in place. */
@@ -94,13 +94,13 @@ export function partToAdopt(
  * @param whole the deployment of a broker
  */
 export function adoptDeployment(whole: unknown, target: Target, options: AdoptionOptions): Checked<Adopted> {
-  const { name, queues, others = [], part, isMoving = false, url = null } = options;
+  const { name, queues, elsewhere = [], part, isMoving = false, url = null } = options;
   const { adopter, auditor, differ, separator } = brokerOf(target);
   if (adopter === undefined || auditor === undefined) throw new Error("this broker has no adoption");
   const chosen = partToAdopt(whole, target, { queues, part });
   if (!chosen.ok) return chosen;
   const { deployment } = chosen.value;
-  const found = adopter.infer(deployment, target, queues, others);
+  const found = adopter.infer(deployment, target, queues, elsewhere);
   if (!found.ok) return found;
   const used = withStrategy(target, found.value.strategy);
   const made = compiledDraft(found.value, used, found.value.name ?? name, separator, found.value.refused);

@@ -324,3 +324,27 @@ describe("a queue with the name of parked letters", () => {
     expect([deadQueue, isParking]).toEqual(["work.dead", true]);
   });
 });
+
+test("a consumer without a dead queue gets the one that the others share, and says the same of it", () => {
+  const { draft, proved } = adoptText(
+    exported({
+      exchanges: [],
+      queues: ["a", "b", "c"].map((name) => queue(name, quorum)).concat(queue("letters", quorum)),
+      bindings: [],
+      policies: [
+        {
+          vhost: "/",
+          name: "dead",
+          pattern: "^[ab]$",
+          "apply-to": "queues",
+          priority: 1,
+          definition: { "dead-letter-exchange": "", "dead-letter-routing-key": "letters", "delivery-limit": 4 },
+        },
+      ],
+    }),
+  );
+  expect(draft.options).toEqual({ deadQueue: "shared" });
+  const deadLetters = Object.values(draft.system.consumers).map((each) => (each as { deadLetter?: object }).deadLetter);
+  expect(deadLetters).toEqual(["a", "b", "c"].map(() => ({ queueSettings: "policy" })));
+  expect(new Set(proved.compiled.contracts.map(({ deadQueue }) => deadQueue))).toEqual(new Set(["letters"]));
+});

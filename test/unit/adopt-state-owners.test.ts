@@ -116,7 +116,7 @@ test("the state keeps a dead queue that the program only reads", async () => {
 test.each([
   ["a consumer that another program owns shares the dead queue", ["billing"], "other queues have their letters there"],
   ["another program owns the dead queue", ["failed"], "another program owns it"],
-])("%s, so the others get another one", (_, others, reason) => {
+])("%s, so the others get another one", (_, elsewhere, reason) => {
   const quorum = { "x-queue-type": "quorum" };
   const dying = (name: string, exchangeName: string) => queue(name, { ...quorum, ...deadThrough(exchangeName, "") });
   const text = exported({
@@ -133,14 +133,14 @@ test.each([
   const deployment = accepted(brokers.rabbitmq.auditor.file.read(text));
   const target = accepted(parseTarget("rabbitmq@4.3"));
   const { draft, proved, unsaid, imports } = accepted(
-    adoptDeployment(deployment, target, { name: "shop", queues: [], others }),
+    adoptDeployment(deployment, target, { name: "shop", queues: [], elsewhere }),
   );
   expect(draft.options).toEqual({});
   const dead = Object.fromEntries(proved.compiled.contracts.map(({ workQueue, deadQueue }) => [workQueue, deadQueue]));
-  expect(Object.keys(dead)).not.toContain(others[0]);
+  expect(Object.keys(dead)).not.toContain(elsewhere[0]);
   expect([dead["orders"], dead["amail"]]).toEqual(["orders.dlq", "amail.dlq"]);
   expect(unsaid.find(({ place }) => place === "failed")?.fact).toContain(reason);
-  expect(imports.entries.filter(({ name }) => name === "failed" || name === others[0])).toEqual([]);
+  expect(imports.entries.filter(({ name }) => name === "failed" || name === elsewhere[0])).toEqual([]);
 });
 
 test("Pulumi is forced to forget a protected resource", async () => {

@@ -66,7 +66,7 @@ test("a shared dead queue of Redeliver's keeps the place of its settings", () =>
     name: "shop",
     consumers: {
       billing: { retry: { attempts: 2, backoff }, deadLetter: { queueSettings: "policy" } },
-      mail: { retry: { attempts: 2, backoff } },
+      mail: { retry: { attempts: 2, backoff }, deadLetter: { queueSettings: "policy" } },
     },
   });
   const made = compileAndProve<"rabbitmq">(system, {

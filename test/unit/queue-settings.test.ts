@@ -117,12 +117,8 @@ describe("of a shared dead queue", () => {
   const compiledOf = (billing: object, mail: object) =>
     accepted(compile(system(billing, mail), shared)) as CompiledSystem<"rabbitmq">;
 
-  test.each([
-    ["the first consumer says it", byPolicyOf(), {}],
-    ["the second one says it", {}, byPolicyOf()],
-    ["both say it", byPolicyOf(), byPolicyOf()],
-  ])("%s for all", (_, billing, mail) => {
-    const { topology } = compiledOf(billing, mail);
+  test("is where all of its consumers say", () => {
+    const { topology } = compiledOf(byPolicyOf(), byPolicyOf());
     const dead = topology.queues.filter(({ role }) => role === "dead");
     expect(dead).toMatchObject([{ name: "shop.dead", arguments: { "x-queue-type": "quorum" } }]);
     const { definition } = topology.policies.find(({ name }) => name === "shop.dead") ?? expect.unreachable();
@@ -135,20 +131,36 @@ describe("of a shared dead queue", () => {
     expect(bare.map(({ name }) => name)).toEqual(["letters"]);
   });
 
-  test("two consumers that say different things are refused", () => {
-    const result = compile(system(byPolicyOf(), { queueSettings: "arguments" }), shared);
+  test.each([
+    ["another place", byPolicyOf(), { queueSettings: "arguments" }, "mail"],
+    ["no place", byPolicyOf(), {}, "mail"],
+    ["no place before one that says it", {}, byPolicyOf(), "billing"],
+  ])("is refused if a consumer says %s", (_, billing, mail, refused) => {
+    const result = compile(system(billing, mail), shared);
     expect(result.ok ? [] : result.diagnostics).toMatchObject([
-      { code: "RD240", path: "consumers.mail.deadLetter.queueSettings" },
+      { code: "RD240", path: `consumers.${refused}.deadLetter.queueSettings` },
     ]);
+    expect(compile(system({ queueSettings: "arguments" }, {}), shared).ok).toBe(true);
   });
 
-  test("a deployment does not change the place, also if the consumer that says it leaves", () => {
+  test("is nothing for a consumer whose every instance gets all messages, because it has no dead queue", () => {
+    const declared = checked({
+      name: "shop",
+      sources: { orders: { kind: "topic" } },
+      consumers: {
+        billing: { retry, deadLetter: byPolicyOf() },
+        cache: { from: { orders: "all" }, delivery: "every-instance" },
+      },
+    });
+    expect(compile(declared, shared).ok).toBe(true);
+  });
+
+  test("does not change by a deployment, and stays when one consumer leaves", () => {
     const deployed = (declared: ReturnType<typeof system>) =>
       readDeployed(declared as never, shared) ?? expect.unreachable();
-    const [from, to] = [deployed(system(byPolicyOf(), {})), deployed(system({}, {}))];
-    expect(refuseChange(from, from)).toEqual([]);
+    const [from, to] = [deployed(system(byPolicyOf(), byPolicyOf())), deployed(system({}, {}))];
     expect(refuseChange(from, to).map(({ code }) => code)).toEqual(["RD302"]);
-    const alone = checked({ name: "shop", consumers: { mail: { retry } } });
-    expect(refuseChange(from, deployed(alone as never)).map(({ code }) => code)).toEqual(["RD302"]);
+    const alone = checked({ name: "shop", consumers: { mail: { retry, deadLetter: byPolicyOf() } } });
+    expect(refuseChange(from, deployed(alone as never))).toEqual([]);
   });
 });

@@ -13,7 +13,7 @@ import type { Contract } from "./contract.ts";
 import { diagnoseClashes, diagnosePlan, refuseConsumer, warnings } from "./diagnose.ts";
 import { everyInstance } from "./every-instance.ts";
 import { consumerNames, deadExchange, defaultExchange, sourceExchange, sourcesOf } from "./names.ts";
-import { lengthLimitsOf, withDeadQueueSettings } from "./queue-arguments.ts";
+import { lengthLimitsOf } from "./queue-arguments.ts";
 import { addBinding, addExchange } from "./resources.ts";
 import { deferred } from "./strategies/deferred.ts";
 import { native } from "./strategies/native.ts";
@@ -80,7 +80,7 @@ function compileConsumer(
     target,
     capabilities: capabilitiesOf(target),
     prefix: sharedPrefix(whole),
-    plan: withDeadQueueSettings(whole, plan, target),
+    plan,
     retry: plan.retry,
     names: {
       ...consumerNames(whole, plan),

@@ -42,27 +42,19 @@ export function lengthObjection(plan: ConsumerPlan, { attempts }: RetryPlan): Ob
   ];
 }
 
-/** The plan with the place of its dead queue's settings. For a shared dead queue one consumer says it for all. */
-export function withDeadQueueSettings(whole: Plan, plan: ConsumerPlan, target: RabbitmqTarget): ConsumerPlan {
-  if (!sharesDeadQueue(target, plan.deadQueue)) return plan;
-  const settings = sharing(whole, target).find((each) => each.deadQueueSettings !== undefined)?.deadQueueSettings;
-  return settings === undefined ? plan : { ...plan, deadQueueSettings: settings };
-}
-
-function sharing({ consumers }: Plan, target: RabbitmqTarget): readonly ConsumerPlan[] {
-  return consumers.filter(({ deadQueue }) => sharesDeadQueue(target, deadQueue));
-}
-
-export function diagnoseDeadQueueSettings(whole: Plan, target: RabbitmqTarget): Diagnostic[] {
-  const [first, ...others] = sharing(whole, target).filter((each) => each.deadQueueSettings !== undefined);
-  return others
-    .filter((each) => each.deadQueueSettings !== first?.deadQueueSettings)
+/** A shared dead queue has its settings in one place, also when one of its consumers leaves the declaration. */
+export function diagnoseDeadQueueSettings({ consumers }: Plan, target: RabbitmqTarget): Diagnostic[] {
+  const sharing = consumers.filter(({ retry, deadQueue }) => retry !== null && sharesDeadQueue(target, deadQueue));
+  const first = sharing.find((each) => each.deadQueueSettings !== undefined);
+  const { deadQueueSettings: settings = "arguments" } = first ?? {};
+  return sharing
+    .filter((each) => (each.deadQueueSettings ?? "arguments") !== settings)
     .flatMap((each) =>
       diagnosed("RD240", {
         path: ["consumers", each.consumer, "deadLetter", "queueSettings"],
-        message: `${first?.consumer} has the same dead queue, and says ${first?.deadQueueSettings} for it`,
+        message: `${first?.consumer} has the same dead queue, and says ${settings} for it`,
         value: each.deadQueueSettings,
-        help: "say it once, or name a dead queue of its own in deadLetter.queue",
+        help: `write queueSettings: ${settings} into the deadLetter of each, or name a dead queue of its own in deadLetter.queue`,
       }),
     );
 }

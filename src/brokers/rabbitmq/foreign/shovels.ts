@@ -38,7 +38,10 @@ function sideOf(value: Entry, side: "src" | "dest", virtualHost: string): Side {
   return { host: typeof uri === "string" ? hostOf(uri, wanted) : "here", queue: queueAt(value, side) };
 }
 
-/** A URI without a host is this broker, and one without a path the virtual host `/`. Source: `amqp_uri:parse/1`. */
+/**
+ * A URI without a host is this broker, and one without a path the virtual host `/`. The class `URL` refuses a user
+ * without a host. Source: `amqp_uri:parse/1`.
+ */
 function hostOf(uri: string, virtualHost: string | null): Side["host"] {
   const [, host = "", path = ""] =
     /^amqps?:\/\/(?:[^@/?]*@)?(\[[^\]]*\]|[^:/?]*)(?::\d+)?(?:\/([^?]*))?/i.exec(uri) ?? [];

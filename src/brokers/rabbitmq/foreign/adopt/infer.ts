@@ -76,15 +76,19 @@ export function inferSystem(
   const inferred = work.map((each) => consumerOf(looking, each, { system: name, hasTimeout, othersDead, elsewhere }));
   const all = inferred.map(({ consumer }) => consumer);
   const isOwnShared = name !== null && all.every(({ dead }) => dead?.value === deadExchange(name));
-  const isShared = isOwnShared || (name === null && keepsShared(all));
+  const kept = name === null ? keptShared(all) : undefined;
+  const withKept =
+    kept === undefined
+      ? all
+      : all.map((each) => (each.dead === undefined ? { ...each, deadQueueSettings: kept } : each));
   const deadQueues = [...new Set(inferred.flatMap(({ deadToday }) => deadToday ?? []))];
   const others =
     only.length > 0 ? [] : settings.filter((each) => !work.includes(each) && !doubted.includes(each) && !isPart(each));
   return accepted({
     name,
     strategy: strategies.length === 1 ? (strategies[0] ?? null) : null,
-    ...(isShared ? { options: { deadQueue: "shared" } } : {}),
-    consumers: isOwnShared ? all.map((each) => ({ ...each, dead: undefined })) : all,
+    ...(isOwnShared || kept !== undefined ? { options: { deadQueue: "shared" } } : {}),
+    consumers: isOwnShared ? all.map((each) => ({ ...each, dead: undefined })) : withKept,
     queues: topology.queues.map(({ name: queue }) => queue),
     refused,
     unusedSources: name === null ? [] : unusedSources(topology, name),
@@ -98,12 +102,12 @@ export function inferSystem(
   });
 }
 
-/** True if the dead queue that consumers share can stay, and no others share another one. */
-function keepsShared(consumers: readonly FoundConsumer[]): boolean {
+/** The settings of the dead queue that consumers share, if it can stay, and no others share another one. */
+function keptShared(consumers: readonly FoundConsumer[]): FoundConsumer["deadQueueSettings"] {
   const owners = Map.groupBy(consumers, ({ dead }) => dead?.value ?? null);
   owners.delete(null);
-  const shared = [...owners.values()].filter((all) => all.length > 1);
-  return shared.length === 1 && shared.flat().every((each) => each.deadQueueSettings !== undefined);
+  const [shared = [], ...more] = [...owners.values()].filter((all) => all.length > 1);
+  return more.length === 0 ? shared[0]?.deadQueueSettings : undefined;
 }
 
 function unknownShovels({ name, ownName = name }: VirtualHost) {
