@@ -25,7 +25,7 @@ export interface DeployedDifference<State> {
   readonly beside: Beside;
   /** The way to repair it, if a deployment cannot. */
   readonly repair?: string;
-  /** The consumers of the system with this difference alone. */
+  /** The consumers of the system with this difference alone. Those that it does not concern may be left out. */
   readonly subjects: () => readonly Subject<State>[];
 }
 

@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
+import type { Difference } from "../../src/brokers/rabbitmq/compile/differences.ts";
+import { changedBy } from "../../src/brokers/rabbitmq/foreign/changed-topology.ts";
+import { concerned } from "../../src/brokers/rabbitmq/foreign/concerned.ts";
 import type { Deployment } from "../../src/brokers/rabbitmq/foreign/deployment.ts";
 import { subjectsOf } from "../../src/brokers/rabbitmq/prove/model.ts";
 import { brokerTopologyOf, semanticsOf, semanticsVersionOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
@@ -136,6 +139,77 @@ test.for(targets)("every mutant of $strategy on $version is a difference, judged
   expect(counts.loss).toBeGreaterThan(10);
   expect(counts.otherwise).toBeGreaterThan(5);
   expect(counts.harmless).toBeGreaterThan(0);
+});
+
+/** Each resource gone or with another setting, and random bindings. */
+function changesOf({ queues, exchanges, bindings }: Topology, choices: readonly number[]): readonly Difference[] {
+  const settings = [{ key: "x-max-length", deployed: 7 }];
+  const policy = [{ key: "max-length", deployed: 7 }];
+  const ends = [
+    ...queues.map(({ name }) => ({ destination: name, destinationKind: "queue" as const })),
+    ...exchanges.map(({ name }) => ({ destination: name, destinationKind: "exchange" as const })),
+  ];
+  const keys = ["order.placed", ...bindings.map(({ routingKey }) => routingKey), ...queues.map(({ name }) => name)];
+  const added = choices.flatMap((choice): readonly Difference[] => {
+    const source = exchanges[choice % exchanges.length]?.name;
+    const end = ends[(choice >> 5) % ends.length];
+    const routingKey = keys[(choice >> 10) % keys.length] ?? "";
+    if (source === undefined || end === undefined) return [];
+    const binding = { source, ...end, routingKey, arguments: {} };
+    return [{ change: "extra", kind: "binding", name: source, settings: [], binding }];
+  });
+  return [
+    ...added,
+    ...bindings.map((binding): Difference => {
+      return { change: "missing", kind: "binding", name: binding.source, settings: [], binding };
+    }),
+    ...queues.flatMap(({ name }): readonly Difference[] => [
+      { change: "missing", kind: "queue", name, settings: [] },
+      { change: "different", kind: "queue", name, settings },
+      { change: "different", kind: "queue-policy", name, settings: policy },
+    ]),
+    ...exchanges.flatMap(({ name }): readonly Difference[] => [
+      { change: "missing", kind: "exchange", name, settings: [] },
+      { change: "different", kind: "exchange", name, settings: [{ key: "type", deployed: "fanout" }] },
+      {
+        change: "different",
+        kind: "exchange-policy",
+        name,
+        settings: [{ key: "alternate-exchange", deployed: "amq.fanout" }],
+      },
+    ]),
+  ];
+}
+
+test("a difference changes no proof of a consumer that it does not concern", () => {
+  const counts = { changed: 0, left: 0 };
+  fc.assert(
+    fc.property(
+      anySystem,
+      anyTarget,
+      fc.array(fc.nat(), { minLength: 40, maxLength: 40 }),
+      (input, target, choices) => {
+        const proved = compileAndProve<"rabbitmq">(checked(input), target);
+        if (!proved.ok) return;
+        const { compiled } = proved.value;
+        const concernedBy = concerned(compiled.topology, compiled);
+        const shapesOf = (topology: Topology): readonly (readonly [string, string])[] =>
+          subjectsOf({ ...compiled, topology }, proved.value.target).map(({ consumer, shape }) => [consumer, shape()]);
+        const before = new Map(shapesOf(compiled.topology));
+        for (const difference of changesOf(compiled.topology, choices)) {
+          const named = new Set(concernedBy([difference]).map(({ consumer }) => consumer));
+          for (const [consumer, shape] of shapesOf(changedBy(compiled.topology, difference))) {
+            if (!named.has(consumer))
+              expect(shape, `${consumer} ${JSON.stringify(difference)}`).toBe(before.get(consumer));
+            counts[named.has(consumer) ? "changed" : "left"] += 1;
+          }
+        }
+      },
+    ),
+    { numRuns: 100 },
+  );
+  expect(counts.changed).toBeGreaterThan(1_000);
+  expect(counts.left).toBeGreaterThan(1_000);
 });
 
 test.for(targets)("a limit of $strategy on $version that a queue has by itself is no loss of its policy", (target) => {

@@ -29,6 +29,7 @@ import {
   semanticsVersionOf,
   versionRules,
 } from "../prove/semantics.ts";
+import { concerned } from "./concerned.ts";
 import { deadLettersInto } from "./dead-letters-into.ts";
 import { changedBy, withUndeclared } from "./changed-topology.ts";
 import { keyWithout, leftWays, sameWays } from "./left-ways.ts";
@@ -72,9 +73,7 @@ export function driftOf(
   const found = views.map((view) => differencesIn(topology, view, true).filter((each) => !isLeft(each)));
   const each = new Map(found.flat().map((difference) => [JSON.stringify(difference), difference]));
   // The arguments of a queue are the same in each order of its policies.
-  const ofQueues = new Map(
-    found.flat().flatMap((difference) => (difference.kind === "queue" ? [[difference.name, difference] as const] : [])),
-  );
+  const ofQueues = new Map(found.flat().flatMap((one) => (one.kind === "queue" ? [[one.name, one] as const] : [])));
   const base = withUndeclared(topology, virtualHost.topology, ways, version);
   const policies = [brokerTopologyOf(given.topology), virtualHost.topology].map((each) => indexPolicies(each.policies));
   const alike = new Set(same.map(keyWithout));
@@ -82,7 +81,9 @@ export function driftOf(
     difference.kind === "binding" && difference.change === "missing" && alike.has(keyWithout(difference.binding))
       ? before
       : changedBy(before, difference);
-  const subjects = (having: Topology, on = target) => subjectsOf({ ...compiled, topology: having }, on, unseenFlawsOf);
+  const subjects = (having: Topology, on = target, contracts = compiled.contracts) =>
+    subjectsOf({ ...compiled, topology: having, contracts }, on, unseenFlawsOf);
+  const concernedBy = concerned(base, compiled);
   const otherVersion = {
     change: "different" as const,
     kind: "version",
@@ -99,21 +100,28 @@ export function driftOf(
           ...told(difference, policies, version),
           beside: refusalOf(difference, compiled) ?? besideOf(difference, topology, version),
           ...repairOf(difference, topology),
-          subjects: () => subjects([...ownSettings(difference, ofQueues), difference].reduce(changed, base)),
+          subjects: () => {
+            const all = [...ownSettings(difference, ofQueues), difference];
+            return subjects(all.reduce(changed, base), target, concernedBy(all));
+          },
         })),
-        ...deadLettersInto(topology, virtualHost.topology, version, () => subjects(base)),
+        ...deadLettersInto(topology, virtualHost.topology, version),
       ],
       declared: () => subjects(base),
       together: () => found.map((all) => subjects(all.reduce(changed, base), there)),
       unread,
       late,
-      keptLetters: topology.queues.flatMap(({ name }) => {
-        const letters = virtualHost.reports?.get(name)?.keptLetters ?? 0;
-        return letters === 0 ? [] : [{ queue: name, letters }];
-      }),
+      keptLetters: keptLettersOf(topology, virtualHost),
     },
     own.warnings,
   );
+}
+
+function keptLettersOf({ queues }: Topology, { reports }: VirtualHost): Drift<MessageState>["keptLetters"] {
+  return queues.flatMap(({ name }) => {
+    const letters = reports?.get(name)?.keptLetters ?? 0;
+    return letters === 0 ? [] : [{ queue: name, letters }];
+  });
 }
 
 /**

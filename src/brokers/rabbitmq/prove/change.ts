@@ -208,6 +208,7 @@ function joined(one: Closure, other: Closure): Closure {
     bindings: overlay(one.bindings, other.bindings, bindingKey),
     policies: overlay(one.policies, other.policies, nameOf),
     policiesOf: other.policiesOf,
+    asked: new Set([...one.asked, ...other.asked]),
     ignoresKeysOf: (publisher) => one.ignoresKeysOf(publisher) && other.ignoresKeysOf(publisher),
   };
 }

@@ -101,6 +101,15 @@ export function closureOf(index: TopologyIndex, contract: Contract, places: read
     policies: [...new Set([...found.queues, ...found.exchanges].flatMap((name) => index.policiesOf(name)))],
     policiesOf: index.policiesOf,
     /**
+     * The names of queues and exchanges that were looked up behind the sources. A key is the name of a queue for the
+     * default exchange.
+     */
+    asked: new Set(
+      [found.exchanges, found.queues, found.keys, [contract.workQueue, contract.deadQueue]].flatMap((names) =>
+        [...names].filter((name) => name !== null),
+      ),
+    ),
+    /**
      * True if no exchange behind the sources compares the keys of messages that are published by a contract, and none
      * of these keys looks like an attempt's key.
      */

@@ -35,8 +35,9 @@ export function lettersOut(
     url,
   }: Readonly<Record<"workQueue" | "url", string | null>> & { readonly virtualHost: string },
 ): Omit<LettersOut, "before" | "remove"> {
+  const queues = topology.queues.filter(({ name }) => name === dead);
   const limitWith = (policies: readonly BrokerPolicy[]): number | null =>
-    semanticsOf({ ...topology, policies }, version).settings(dead)?.deliveryLimit ?? null;
+    semanticsOf({ queues, exchanges: [], bindings: [], policies }, version).settings(dead)?.deliveryLimit ?? null;
   const lifting = liftingPolicy(topology, version, dead);
   const limit = limitWith(topology.policies);
   const left = limit === null ? null : limitWith([...topology.policies, lifting]);
