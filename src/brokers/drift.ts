@@ -53,18 +53,31 @@ export interface AppliedDifference<Topology, State> extends Omit<DeployedDiffere
 /**
  * The drift of a broker that has one topology at a time, and tells of no kept letters.
  *
- * @param base the declared topology, with everything that a difference may lead into
+ * @param declared the declared system, with everything in its topology that a difference may lead into
  */
-export function driftOn<Topology, State>(
-  base: Topology,
+export function driftOn<Topology, Contract, State>(
+  declared: { readonly topology: Topology; readonly contracts: readonly Contract[] },
   all: readonly AppliedDifference<Topology, State>[],
-  subjectsIn: (topology: Topology) => readonly Subject<State>[],
+  of: {
+    readonly subjectsOf: (system: typeof declared) => readonly Subject<State>[];
+    readonly concernedBy: (system: typeof declared) => (changed: Topology) => readonly Contract[];
+  },
   unread: readonly string[],
 ): Drift<State> {
+  const { topology: base } = declared;
+  const concerned = of.concernedBy(declared);
   return {
-    differences: all.map(({ apply, ...each }) => ({ ...each, subjects: () => subjectsIn(apply(base)) })),
-    declared: () => subjectsIn(base),
-    together: () => [subjectsIn(all.reduce((changed, { apply }) => apply(changed), base))],
+    differences: all.map(({ apply, ...each }) => ({
+      ...each,
+      subjects: () => {
+        const topology = apply(base);
+        return of.subjectsOf({ topology, contracts: concerned(topology) });
+      },
+    })),
+    declared: () => of.subjectsOf(declared),
+    together: () => [
+      of.subjectsOf({ ...declared, topology: all.reduce((changed, { apply }) => apply(changed), base) }),
+    ],
     unread,
     keptLetters: [],
   };

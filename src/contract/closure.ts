@@ -18,6 +18,11 @@ export interface Closure<Queue, Topic, Subscription> {
   readonly subscriptions: readonly Subscription[];
 }
 
+/** A closure with all names of queues and topics that were looked up for it, whether they exist or not. */
+export interface AskedClosure<Queue, Topic, Subscription> extends Closure<Queue, Topic, Subscription> {
+  readonly asked: ReadonlySet<string>;
+}
+
 /** Lookup tables of one topology, built once for the closures of all its consumers. */
 export interface TopologyIndex<Queue, Topic, Subscription> {
   readonly queues: ReadonlyMap<string, Queue>;
@@ -112,22 +117,60 @@ export function cloudSubjects<
 }
 
 /**
+ * Finds the consumers that a change of a topology can concern, for the proofs of these alone. Each of them looked for a
+ * resource that differs, or has a subscription that does. The others find the same topology as before.
+ */
+export function concernedIn<
+  Contract extends { readonly consumer: string },
+  Queue extends Named,
+  Topic extends Named,
+  Subscription extends { readonly consumer: string },
+>(closureOf: (...side: ProvedSide<Contract, Queue, Topic, Subscription>) => AskedClosure<Queue, Topic, Subscription>) {
+  return ({ topology: before, contracts }: CloudSystem<Contract, Queue, Topic, Subscription>) => {
+    const index = indexTopology(before);
+    const asking = Map.groupBy(
+      contracts.flatMap((contract) =>
+        [...closureOf(index, contract, contract).asked].map((name) => ({ name, contract })),
+      ),
+      ({ name }) => name,
+    );
+    return (after: typeof before): readonly Contract[] => {
+      const different: readonly Named[] = [
+        ...exclusive(before.queues, after.queues),
+        ...exclusive(before.topics, after.topics),
+      ];
+      const owners = new Set(exclusive(before.subscriptions, after.subscriptions).map(({ consumer }) => consumer));
+      const asked = new Set(different.flatMap(({ name }) => (asking.get(name) ?? []).map(({ contract }) => contract)));
+      return contracts.filter((contract) => asked.has(contract) || owners.has(contract.consumer));
+    };
+  };
+}
+
+/** The members of only one of two lists. */
+function exclusive<Member>(left: readonly Member[], right: readonly Member[]): readonly Member[] {
+  const [inLeft, inRight] = [new Set(left), new Set(right)];
+  return [...left.filter((each) => !inRight.has(each)), ...right.filter((each) => !inLeft.has(each))];
+}
+
+/**
  * The queues that messages reach from some of them, in the order of discovery.
  *
  * @param leadsTo the names that the broker moves messages of a queue to
+ * @returns them with all names that were looked up
  */
 export function queuesFrom<Queue extends object>(
   names: readonly string[],
   queues: ReadonlyMap<string, Queue>,
   leadsTo: (queue: Queue) => readonly string[],
-): readonly Queue[] {
-  const reached = new Set(names.flatMap((name) => queues.get(name) ?? []));
-  // The loop also visits the queues that it adds to the set.
-  for (const queue of reached) {
-    for (const name of leadsTo(queue)) {
-      const next = queues.get(name);
-      if (next !== undefined) reached.add(next);
-    }
+): { readonly queues: readonly Queue[]; readonly asked: ReadonlySet<string> } {
+  const asked = new Set(names);
+  const reached: Queue[] = [];
+  // The loop also visits the names that it adds to the set.
+  for (const name of asked) {
+    const queue = queues.get(name);
+    if (queue === undefined) continue;
+    reached.push(queue);
+    for (const next of leadsTo(queue)) asked.add(next);
   }
-  return [...reached];
+  return { queues: reached, asked };
 }

@@ -5,6 +5,8 @@ import { expect, test } from "vitest";
 
 import { compileAndProve, type Proved } from "../../src/compile/compile.ts";
 import { brokerOf } from "../../src/brokers/index.ts";
+import * as servicebus from "../../src/brokers/servicebus/prove/model.ts";
+import * as sqs from "../../src/brokers/sqs/prove/model.ts";
 import { checkSystem } from "../../src/declare/check.ts";
 import { brokers, type CompiledSystem, type SystemInput, type TargetInput } from "../../src/index.ts";
 import { driftBetween, driftFrom, type JudgedDifference, judgeDrift } from "../../src/migrate/judge-drift.ts";
@@ -55,6 +57,20 @@ test.for(generated)("on $name a compiled system is no difference to itself", ({ 
   expect(compiledCount).toBeGreaterThan(10);
 });
 
+/** The consumers that a change does not concern, with a proof of the same shape as before. */
+function leftAlone(own: Proved<Cloud>, changed: CompiledSystem<Cloud>): readonly string[] {
+  const { subjectsOf, concernedBy } = (own.target.broker === "sqs" ? sqs : servicebus) as unknown as typeof sqs;
+  const compiled = own.compiled as CompiledSystem<"sqs">;
+  const topology = changed.topology as typeof compiled.topology;
+  const before = new Map(subjectsOf(compiled).map(({ consumer, shape }) => [consumer, shape()]));
+  const concerned = new Set(concernedBy(compiled)(topology).map(({ consumer }) => consumer));
+  return subjectsOf({ ...compiled, topology }).flatMap(({ consumer, shape }) => {
+    if (concerned.has(consumer)) return [];
+    expect(shape(), consumer).toBe(before.get(consumer));
+    return [consumer];
+  });
+}
+
 test("AWS's answers in the order and the types of its API are no difference", () => {
   const own = shopOn("sqs", { strategy: "auto" });
   const answers = listingOf(own.compiled.topology).map((answer) => {
@@ -104,12 +120,14 @@ test.for(cases)(
       broker === "sqs" ? sqsMutantsOf(own.compiled as never) : servicebusMutantsOf(own.compiled as never);
     const mutants = all.filter(({ name }) => !name.startsWith("the contract") && !unseen.test(name));
     const counts = { loss: 0, otherwise: 0, harmless: 0 };
+    let alone = 0;
     for (const { name, compiled } of mutants) {
       if (isDeepStrictEqual(compiled.topology, own.compiled.topology)) continue;
       const found = differencesTo(differ.deploymentOf(compiled as never), own);
       expect(found.length, name).toBeGreaterThan(0);
       const worst = effects.findLast((effect) => found.some((each) => each.effect === effect)) ?? "harmless";
       counts[worst] += 1;
+      alone += leftAlone(own, compiled).length;
       const verdicts = verifyAll<unknown>(brokerOf({ broker }).subjectsOf(compiled, own.target));
       const broken = verdicts.flatMap(({ violations }) => violations.map(({ property }) => property));
       const least: Effect = broken.length === 0 ? "harmless" : broken.includes("no-loss") ? "loss" : "otherwise";
@@ -117,6 +135,7 @@ test.for(cases)(
         effects.indexOf(least),
       );
     }
+    expect(alone).toBeGreaterThan(10);
     expect(counts.loss).toBeGreaterThan(3);
     expect(counts.otherwise).toBeGreaterThan(1);
     if (broker === "sqs") expect(counts.harmless).toBeGreaterThan(0);

@@ -23,7 +23,7 @@ import {
 import { entityFields, propertiesOf, sqlOf } from "../compile/fields.ts";
 import { defaultRuleName } from "../compile/names.ts";
 import { type ServicebusTopology, type SubscriptionRule, subscriptionPath } from "../compile/topology.ts";
-import { subjectsOf } from "../prove/model.ts";
+import { concernedBy, subjectsOf } from "../prove/model.ts";
 import { contextOf } from "../prove/semantics/context.ts";
 import type { ModelState } from "../prove/model-state.ts";
 import type { AuditedNamespace, Deployment, NamedResource } from "./deployment.ts";
@@ -61,9 +61,8 @@ export function driftOf(deployment: Deployment, compiled: ServicebusCompiled): C
   ];
   // A changed forwarding can lead into any of the other queues and topics.
   const base = others.filter(({ kind }) => kind !== "subscription").reduce(withEntity, topology);
-  const subjects = (changed: ServicebusTopology) => subjectsOf({ ...compiled, topology: changed });
   const unreadParts = [...(namespace.isWhole ? [] : ["entities with unreadable names are left out"]), ...unread];
-  return accepted(driftOn(base, all, subjects, unreadParts));
+  return accepted(driftOn({ ...compiled, topology: base }, all, { subjectsOf, concernedBy }, unreadParts));
 }
 
 function keyOf(entity: Pick<DeclaredEntity, "kind" | "name" | "topic">): string {

@@ -6,7 +6,7 @@ import type { ServicebusQueue, ServicebusSubscription, ServicebusTopic } from ".
 import { subscriptionPath } from "../compile/topology.ts";
 
 export type TopologyIndex = closure.TopologyIndex<ServicebusQueue, ServicebusTopic, ServicebusSubscription>;
-export type Closure = closure.Closure<ServicebusQueue, ServicebusTopic, ServicebusSubscription>;
+export type Closure = closure.AskedClosure<ServicebusQueue, ServicebusTopic, ServicebusSubscription>;
 
 /**
  * Finds everything that messages of one consumer can reach. It follows the forwarding of subscriptions and queues and
@@ -22,14 +22,16 @@ export function closureOf(index: TopologyIndex, contract: Contract, beside: Cont
     ...contract.sources.map(({ entity }) => entity.name),
     ...subscriptions.map(({ topic }) => topic),
   ]);
+  const { queues, asked } = queuesFrom(
+    [contract.workQueue, contract.deadQueue, beside.deadQueue, ...sent, ...forwarded],
+    index.queues,
+    leadsTo,
+  );
   return {
-    queues: queuesFrom(
-      [contract.workQueue, contract.deadQueue, beside.deadQueue, ...sent, ...forwarded],
-      index.queues,
-      leadsTo,
-    ),
+    queues,
     topics: [...topics].flatMap((name) => index.topics.get(name) ?? []),
     subscriptions,
+    asked: new Set([...asked, ...topics]),
   };
 }
 

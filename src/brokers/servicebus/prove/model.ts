@@ -1,5 +1,5 @@
 import { type Model, type Move, type Situation, moveOf } from "../../../explore/model.ts";
-import { cloudSubjects } from "../../../contract/closure.ts";
+import { cloudSubjects, concernedIn } from "../../../contract/closure.ts";
 import { subscriptionPath } from "../compile/topology.ts";
 import { type Closure, type TopologyIndex, closureOf, workEntity } from "./closure.ts";
 import type { Contract, Operation } from "../compile/contract.ts";
@@ -20,6 +20,8 @@ export const { subjectsOf, changesOf } = cloudSubjects(subscriptionPath, {
   },
   model: modelOf,
 });
+
+export const concernedBy = concernedIn(closureOf);
 
 interface Context {
   /** The semantics of the part of the topology that the consumer's messages can reach. */

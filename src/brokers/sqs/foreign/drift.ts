@@ -7,7 +7,7 @@ import type { SqsCompiled } from "../compile/compile.ts";
 import { compareAttributes } from "../compile/differences.ts";
 import * as fields from "../compile/fields.ts";
 import type { SnsSubscription, SqsQueue, SqsTopology } from "../compile/topology.ts";
-import { subjectsOf } from "../prove/model.ts";
+import { concernedBy, subjectsOf } from "../prove/model.ts";
 import type { MessageState } from "../prove/semantics.ts";
 import { type Deployment, known, nameIn, placeIn } from "./deployment.ts";
 import { besideMapping, besideQueue, besideSubscription } from "./drift-beside.ts";
@@ -54,9 +54,8 @@ export function driftOf(
     ...topology,
     queues: [...topology.queues, ...others.map((queue) => queueAsFound(queue, null, topology, found))],
   };
-  const subjects = (changed: SqsTopology) => subjectsOf({ ...compiled, topology: changed });
   const unreadParts = parts.flatMap(({ unread }) => unread);
-  return accepted(driftOn(base, all, subjects, unreadParts));
+  return accepted(driftOn({ ...compiled, topology: base }, all, { subjectsOf, concernedBy }, unreadParts));
 }
 
 function queues(topology: SqsTopology, found: Found): Compared {

@@ -5,7 +5,7 @@ import { type Contract, type Operation, topicSources } from "../compile/contract
 import type { SnsSubscription, SnsTopic, SqsQueue } from "../compile/topology.ts";
 
 export type TopologyIndex = closure.TopologyIndex<SqsQueue, SnsTopic, SnsSubscription>;
-export type Closure = closure.Closure<SqsQueue, SnsTopic, SnsSubscription>;
+export type Closure = closure.AskedClosure<SqsQueue, SnsTopic, SnsSubscription>;
 
 /**
  * Finds everything that messages of one consumer can reach. It follows subscriptions, redrive policies and the sends of
@@ -17,11 +17,15 @@ export function closureOf(index: TopologyIndex, contract: Contract, beside: Cont
   const sent = operations.flatMap((each) => ("queue" in each ? [each.queue] : []));
   const delivered = subscriptions.flatMap(({ queue, deadQueue }) => [queue, deadQueue]);
   const topics = new Set([...topicSources(contract), ...subscriptions].map(({ topic }) => topic));
+  const { queues, asked } = queuesFrom(
+    [contract.workQueue, contract.deadQueue, ...sent, ...delivered],
+    index.queues,
+    ({ redrive }) => (redrive === null ? [] : [redrive.deadQueue]),
+  );
   return {
-    queues: queuesFrom([contract.workQueue, contract.deadQueue, ...sent, ...delivered], index.queues, ({ redrive }) =>
-      redrive === null ? [] : [redrive.deadQueue],
-    ),
+    queues,
     topics: [...topics].flatMap((name) => index.topics.get(name) ?? []),
     subscriptions,
+    asked: new Set([...asked, ...topics]),
   };
 }
