@@ -89,9 +89,9 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
 /** The losses that the new policies end. `unsaid` may name the queue already. */
 function lossesWithout({ newPolicies, unsaid }: Adopted): readonly Unsaid[] {
   const known = new Set(unsaid.flatMap(({ place, isLoss }) => (isLoss ? [place] : [])));
-  return newPolicies
-    .filter(({ effect, name }) => effect === "loss" && !known.has(name))
-    .map(({ name, reason }) => ({ place: name, fact: reason }));
+  return joinAlike(newPolicies.filter(({ effect, name }) => effect === "loss" && !known.has(name))).map(
+    ({ name, alike = [], reason }) => ({ place: nameSome([name, ...alike]), fact: reason }),
+  );
 }
 
 /** The findings that a move ends. The way of each lost message is in the audit. */
