@@ -13,6 +13,14 @@ export function isNamedForWaiting(queue: string): boolean {
   return wordsOf(queue).some((word) => /^(delay(s|ed)?|wait(ing)?|retry|retries|later|deferred|backoff)$/.test(word));
 }
 
+/** True if the name says that an exchange brings messages back. */
+export function isNamedForReturning(exchange: string): boolean {
+  return (
+    isNamedForWaiting(exchange) ||
+    wordsOf(exchange).some((word) => /^(again|back|redeliver(y|ed)?|requeue(d|s)?)$/.test(word))
+  );
+}
+
 const purposes: Readonly<Record<Exclude<Purpose, "tools">, ReadonlySet<string>>> = {
   failures: new Set([
     ..."error errors failed failure failures fault faults poison skipped invalid rejected undeliverable quarantine".split(

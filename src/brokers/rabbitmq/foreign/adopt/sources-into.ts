@@ -1,5 +1,6 @@
 import type { FoundSource, Unsaid } from "../../../../adopt/found.ts";
 import type { HeadersMatch } from "../../../../declare/system.ts";
+import { isNamedForReturning, purposeOf } from "../../../../foreign/purpose.ts";
 import { reservedKeyPrefix, sharedRole } from "../../compile/names.ts";
 import { isSharedDelay } from "./frameworks.ts";
 import type { BrokerBinding, BrokerExchange, BrokerTopology } from "../../prove/semantics.ts";
@@ -23,10 +24,11 @@ export function sourcesOf(looking: Looking, queue: string, system: string | null
 }
 
 /**
- * The exchanges whose bindings bring a queue its messages from producers. Exchanges that dead letters and waiting
- * messages pass are none. An exchange before another one stays as it is, because a declaration names only the last.
+ * The exchanges whose bindings bring a queue its messages from producers. An exchange before another one stays as it is,
+ * because a declaration names only the last.
  */
-function sourcesInto({ topology, surroundings, settings }: Looking, queue: string, system: string | null): Sources {
+function sourcesInto(looking: Looking, queue: string, system: string | null): Sources {
+  const { topology, surroundings, settings } = looking;
   const bound = topology.bindings.filter(
     ({ destination, destinationKind, source, routingKey }) =>
       destinationKind === "queue" &&
@@ -35,9 +37,7 @@ function sourcesInto({ topology, surroundings, settings }: Looking, queue: strin
       !isSharedDelay(source) &&
       !routingKey.startsWith(reservedKeyPrefix),
   );
-  // Symfony brings messages back through the source itself. Beside another exchange, one for dead letters is no source.
-  const deadLetterExchanges = new Set(settings.map((each) => each.deadLetterExchange));
-  const published = bound.filter(({ source }) => !deadLetterExchanges.has(source));
+  const published = bound.filter(({ source }) => !isForLetters(looking, source));
   const into = published.length > 0 ? published : bound;
   const said: FoundSource[] = [];
   const unsaid: Unsaid[] = [];
@@ -86,6 +86,18 @@ function sourcesInto({ topology, surroundings, settings }: Looking, queue: strin
       unsaid.push({ place: name, fact: `a binding to ${queue} has an empty key, which a declaration cannot ask for` });
   }
   return { said, unsaid };
+}
+
+/**
+ * True for an exchange that only dead letters and waiting messages pass, as its name says. Many systems bring messages
+ * back through the source itself. A source too many brings no message that the old queue does not get, and one too few
+ * strands messages.
+ */
+function isForLetters({ settings, delays }: Looking, exchange: string): boolean {
+  return (
+    (isNamedForReturning(exchange) || purposeOf(exchange) === "failures") &&
+    settings.some((each) => each.deadLetterExchange === exchange && !delays.has(each.queue))
+  );
 }
 
 /** The words about the exchanges that lead into a source. */
