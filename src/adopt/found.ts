@@ -128,6 +128,8 @@ export interface Move {
   readonly next: string;
   /** Its dead queue, if that is there and can stay. The new queue gets it, too. */
   readonly keptDead: string | null;
+  /** The default name of the new queue's dead queue. */
+  readonly nextDead: string;
   /** The letters of its dead queue. Null if there is no dead queue yet. */
   readonly letters: LettersOut | null;
   /** The requests that end the ways into the old queue that the new one has as well. */

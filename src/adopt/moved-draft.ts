@@ -2,15 +2,21 @@ import type { DraftDeclaration } from "./declare-found.ts";
 import type { Move } from "./found.ts";
 
 /** The parts of a consumer's declaration that change with its new queue. */
-function changedBy({ system, options }: DraftDeclaration, { consumer, keptDead }: Move) {
+function changedBy({ system, options }: DraftDeclaration, { consumer, keptDead, nextDead }: Move) {
   const { deadLetter = {}, queueSettings, ...others } = Object(system.consumers[consumer]) as Declared;
   const gone = keptDead === null ? ["queue", "queueSettings"].filter((key) => Object.hasOwn(deadLetter, key)) : [];
   const kept = Object.entries(deadLetter).filter(([key]) => !gone.includes(key));
   // A template gives the dead queue of the new queue another name, unless all share one.
-  const isShared = options["deadQueue"] === "shared";
-  const isNamed = keptDead !== null && !isShared && deadLetter["queue"] !== keptDead;
-  const dead = { ...(isNamed ? { queue: keptDead } : {}), ...Object.fromEntries(kept) };
-  return { others, dead, gone, isNamed, hasSettings: queueSettings !== undefined };
+  const wanted = options["deadQueue"] !== "shared" ? keptDead : keptDead === null ? nextDead : null;
+  const named = wanted === deadLetter["queue"] ? null : wanted;
+  const dead = { ...(named === null ? {} : { queue: named }), ...Object.fromEntries(kept) };
+  return {
+    others,
+    dead,
+    gone: named === null ? gone : gone.filter((key) => key !== "queue"),
+    named,
+    hasSettings: queueSettings !== undefined,
+  };
 }
 
 interface Declared {
@@ -20,10 +26,10 @@ interface Declared {
 
 /** The edit of the declaration that gives a consumer its new queue, for a person. */
 export function editFor(draft: DraftDeclaration, move: Move): string {
-  const { dead, gone, isNamed, hasSettings } = changedBy(draft, move);
+  const { dead, gone, named, hasSettings } = changedBy(draft, move);
   const edits = [
     `write "queue: ${move.next}" for ${move.consumer} into the declaration`,
-    ...(isNamed ? [`write "queue: ${move.keptDead}" into its deadLetter`] : []),
+    ...(named === null ? [] : [`write "queue: ${named}" into its deadLetter`]),
     ...(hasSettings ? ["take its queueSettings away"] : []),
     ...(gone.length === 0
       ? []

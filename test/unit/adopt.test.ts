@@ -124,6 +124,7 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
     queue: "billing",
     next: "billing.3",
     keptDead: null,
+    nextDead: "billing.3.dead",
     letters: {
       dead: "billing.dlq",
       limit: null,

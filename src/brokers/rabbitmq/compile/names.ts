@@ -34,6 +34,11 @@ export function consumerNames(plan: Pick<Plan, "system" | "names">, consumer: Co
   };
 }
 
+/** The dead queue of a work queue, unless a declaration gives it another name. */
+export function defaultDeadQueue(workQueue: string): string {
+  return `${workQueue}.dead`;
+}
+
 /** The queue for letters that people park. */
 export function parkedQueue(workQueue: string): string {
   return parkedName(workQueue, ".");

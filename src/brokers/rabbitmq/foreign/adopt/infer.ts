@@ -5,7 +5,7 @@ import { ownedElsewhere } from "../../../../adopt/owned-elsewhere.ts";
 import { systemsApart } from "../../../../adopt/systems-apart.ts";
 import { type Checked, accepted, diagnostic } from "../../../../diagnostics/diagnostic.ts";
 import { type RabbitmqTarget, capabilities, rabbitmqLimits } from "../../compile/capabilities.ts";
-import { deadExchange, failedExchange, parkedQueue, sharedRole } from "../../compile/names.ts";
+import { deadExchange, defaultDeadQueue, failedExchange, parkedQueue, sharedRole } from "../../compile/names.ts";
 import { semanticsVersionOf } from "../../prove/semantics.ts";
 import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts";
 import type { Deployment, VirtualHost } from "../deployment.ts";
@@ -77,10 +77,7 @@ export function inferSystem(
   const all = inferred.map(({ consumer }) => consumer);
   const isOwnShared = name !== null && all.every(({ dead }) => dead?.value === deadExchange(name));
   const kept = name === null ? keptShared(all) : undefined;
-  const withKept =
-    kept === undefined
-      ? all
-      : all.map((each) => (each.dead === undefined ? { ...each, deadQueueSettings: kept } : each));
+  const withKept = kept === undefined ? all : all.map((each) => withOwnDead(each, topology));
   const deadQueues = [...new Set(inferred.flatMap(({ deadToday }) => deadToday ?? []))];
   const others =
     only.length > 0 ? [] : settings.filter((each) => !work.includes(each) && !doubted.includes(each) && !isPart(each));
@@ -108,6 +105,14 @@ function keptShared(consumers: readonly FoundConsumer[]): FoundConsumer["deadQue
   owners.delete(null);
   const [shared = [], ...more] = [...owners.values()].filter((all) => all.length > 1);
   return more.length === 0 ? shared[0]?.deadQueueSettings : undefined;
+}
+
+/** Where consumers share a dead queue, one that puts no letters there gets another. */
+function withOwnDead(found: FoundConsumer, { queues }: BrokerTopology): FoundConsumer {
+  if (found.dead !== undefined) return found;
+  let value = defaultDeadQueue(found.queue);
+  while (queues.some(({ name }) => name === value)) value = `${value}.2`;
+  return { ...found, dead: { value, from: `${found.queue} shares no dead queue with others today` } };
 }
 
 function unknownShovels({ name, ownName = name }: VirtualHost) {

@@ -22,7 +22,7 @@ const usualPorts: ReadonlySet<string> = new Set(["", "15671", "15672"]);
  * A look counts towards the delivery limit, so `redeliver dead` refuses a queue with a limit. A temporary policy
  * removes the limit. It repeats the values of the policy that it overrides, because only one policy is in force.
  *
- * @param workQueue of all letters; null if they are of several consumers, and each has to name its own
+ * @param isShared true if the dead queue also has letters of others. Then only those that name the work queue are chosen
  * @param url of the management API; null if the input is a file
  */
 export function lettersOut(
@@ -31,9 +31,13 @@ export function lettersOut(
   dead: string,
   {
     workQueue,
+    isShared,
     virtualHost,
     url,
-  }: Readonly<Record<"workQueue" | "url", string | null>> & { readonly virtualHost: string },
+  }: Readonly<Record<"workQueue" | "virtualHost", string>> & {
+    readonly isShared: boolean;
+    readonly url: string | null;
+  },
 ): Omit<LettersOut, "before" | "remove"> {
   const queues = topology.queues.filter(({ name }) => name === dead);
   const limitWith = (policies: readonly BrokerPolicy[]): number | null =>
@@ -46,11 +50,11 @@ export function lettersOut(
   const body = JSON.stringify({ pattern, "apply-to": applyTo, priority, definition });
   return {
     dead,
-    isShared: workQueue === null,
+    isShared,
     limit: left,
     policy:
       limit === null || left !== null ? null : { set: `PUT ${request} ${inShell(body)}`, end: `DELETE ${request}` },
-    redrive: `redeliver dead redrive --queue ${inShell(dead)} ${workQueue === null ? "" : `--work-queue ${inShell(workQueue)} `}${placeIn(url, virtualHost)}`,
+    redrive: `redeliver dead redrive --queue ${inShell(dead)} ${isShared ? "--failed-in" : "--work-queue"} ${inShell(workQueue)} ${placeIn(url, virtualHost)}`,
   };
 }
 

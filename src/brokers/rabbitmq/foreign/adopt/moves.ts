@@ -1,7 +1,7 @@
 import type { LettersOut, Move } from "../../../../adopt/found.ts";
 import type { Importable } from "../../../../adopt/imports-below.ts";
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
-import { prefixOf } from "../../compile/names.ts";
+import { defaultDeadQueue, prefixOf } from "../../compile/names.ts";
 import { bindingKey } from "../../compile/differences.ts";
 import type { BrokerBinding } from "../../prove/semantics.ts";
 import { sameWays } from "../left-ways.ts";
@@ -75,12 +75,14 @@ export function movesOf(
         queue,
         next: `${stem}.${next}`,
         keptDead,
+        nextDead: defaultDeadQueue(`${stem}.${next}`),
         letters:
           deadToday === null
             ? null
             : lettersOf(looking, deadToday, [queue, ...waits], {
                 ...place,
-                workQueue: isShared || isAlsoPublished(looking, deadToday) ? null : queue,
+                workQueue: queue,
+                isShared: isShared || isAlsoPublished(looking, deadToday),
                 isKept: keptDead !== null,
               }),
         oldWays: oldWaysInto(looking, compiled, virtualHost, keptDead === null ? [] : [keptDead], [queue, ...waits]),
