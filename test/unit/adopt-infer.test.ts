@@ -324,3 +324,11 @@ describe("a queue with the name of parked letters", () => {
     expect([deadQueue, isParking]).toEqual(["work.dead", true]);
   });
 });
+
+test("a queue that can stay does not move because of a queue with the name of parked letters", () => {
+  const { consumer, imports } = inferred({
+    queues: [queue("work", quorum), queue("work.parked", { "x-queue-type": "classic" })],
+  });
+  expect(imports.moves).toEqual([]);
+  expect(JSON.stringify(consumer)).not.toContain("park");
+});

@@ -183,7 +183,8 @@ function consumerOf(
       delaysMs: { value: schedule.delaysMs, from: schedule.from },
       crashDeliveries: crash,
       dead,
-      parked: parkedOf(looking, queue, deadToday?.value),
+      // A queue that stays need not move because of a queue for parked letters that cannot change.
+      parked: queueSettings !== undefined && system === null ? undefined : parkedOf(looking, queue, deadToday?.value),
       queueArguments: argumentsOf(looking, queue, hasTimeout),
       lengthLimits,
       handlerTimeoutMs: timeout,
