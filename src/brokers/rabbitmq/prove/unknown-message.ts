@@ -21,3 +21,10 @@ export function anyKeyLike(pattern: string): string {
 export function patternOf(routingKey: string): string | null {
   return routingKey.startsWith(marker) ? routingKey.slice(marker.length) : null;
 }
+
+/** The keys of messages that come through a binding, as far as the binding shows them. */
+export function keyThrough(kind: string | undefined, { routingKey }: { readonly routingKey: string }): string {
+  if (kind === "direct") return routingKey;
+  if (kind !== "topic") return anyKeyLike("#");
+  return /(^|\.)[*#](\.|$)/.test(routingKey) ? anyKeyLike(routingKey) : routingKey;
+}

@@ -6,7 +6,8 @@ import type {
   Semantics,
 } from "../../prove/semantics.ts";
 import { type TopicIndex, topicIndex } from "../../prove/topic-index.ts";
-import { anyKeyLike, unknownHeaders } from "../../prove/unknown-message.ts";
+import { anyKeyLike, keyThrough, unknownHeaders } from "../../prove/unknown-message.ts";
+import { isSharedDelay } from "../adopt/frameworks.ts";
 import { isNamedForWaiting, mayBeOfEvents, purposeOf } from "../../../../foreign/purpose.ts";
 
 /**
@@ -269,11 +270,20 @@ function publishedAmong(neighbourhood: Neighbourhood, keysInto: KeysInto): Reado
 /**
  * True if a queue subscribes to an exchange like work queues do, so that a word such as "failed" in its name is that of an
  * event. A direct exchange that has the queue's name as the key may carry its failures, and so may dead letters.
+ * MassTransit and NServiceBus lead the exchange of a message into an exchange with the name of the queue.
  */
 function hasEvents(neighbourhood: Neighbourhood, queue: string, keysInto: KeysInto): boolean {
   if (!mayBeOfEvents(queue)) return false;
+  const isSubscribed = neighbourhood.topology.bindings.some(
+    ({ source, destination, destinationKind }) =>
+      destinationKind === "exchange" &&
+      destination === queue &&
+      !isSharedDelay(source) &&
+      (purposeOf(source) === null || mayBeOfEvents(source)),
+  );
   return (neighbourhood.incoming.get(queue) ?? []).some((binding) => {
     const { source, routingKey } = binding;
+    if (source === queue && isSubscribed && !keysInto.has(source)) return true;
     const isAddress = neighbourhood.kinds.get(source) === "direct" && routingKey === queue;
     const isDying = keysInto.has(source) && takesSome(neighbourhood, binding, keysInto);
     return (
@@ -285,11 +295,4 @@ function hasEvents(neighbourhood: Neighbourhood, queue: string, keysInto: KeysIn
       )
     );
   });
-}
-
-/** The keys of messages that come through a binding, as far as the binding shows them. */
-export function keyThrough(kind: string | undefined, { routingKey }: BrokerBinding): string {
-  if (kind === "direct") return routingKey;
-  if (kind !== "topic") return anyKeyLike("#");
-  return /(^|\.)[*#](\.|$)/.test(routingKey) ? anyKeyLike(routingKey) : routingKey;
 }

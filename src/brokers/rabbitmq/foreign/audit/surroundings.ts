@@ -1,7 +1,8 @@
 import type { BrokerTopology, EffectiveSettings, Semantics } from "../../prove/semantics.ts";
 import { alternatesByPolicy, dropsHead, isBounded } from "../../prove/semantics.ts";
 import { certainRoutesOf } from "./certain-routes.ts";
-import { type Neighbourhood, type QueueShape, keyThrough, shapesOf } from "./shapes.ts";
+import { keyThrough } from "../../prove/unknown-message.ts";
+import { type Neighbourhood, type QueueShape, shapesOf } from "./shapes.ts";
 
 export type { QueueShape } from "./shapes.ts";
 
