@@ -136,3 +136,26 @@ function valuesAfter(values: object, { settings }: DifferentResource): Values {
 function kindOf(type: unknown): ExchangeResource["kind"] {
   return type === "direct" || type === "topic" || type === "headers" ? type : "fanout";
 }
+
+/**
+ * The differences without which another one misleads.
+ *
+ * - For a policy, the undeclared arguments of its queue with the same keys. If the queue has the limit by itself, a policy
+ *   that is gone changes nothing.
+ * - For a queue that dead-letters into another exchange, the ways on from there.
+ */
+export function belonging(
+  { kind, name, settings }: Difference,
+  ofQueues: ReadonlyMap<string, DifferentResource>,
+  all: readonly Difference[],
+): readonly Difference[] {
+  const exchange = settings.find(({ key }) => key.replace(/^x-/, "") === "dead-letter-exchange")?.deployed;
+  const ways = all.filter(
+    (each) => each.kind === "binding" && each.change === "extra" && each.binding.source === exchange,
+  );
+  const queue = kind === "queue-policy" ? ofQueues.get(name) : undefined;
+  if (queue === undefined) return ways;
+  const keys = new Set(settings.map(({ key }) => `x-${key}`));
+  const own = queue.settings.filter(({ key, deployed }) => keys.has(key) && deployed !== undefined);
+  return [...ways, { ...queue, settings: own }];
+}

@@ -4,7 +4,7 @@ import { type Checked, accepted, refusedFor } from "../../../diagnostics/diagnos
 import { type Beside, type DeployedDifference, type Drift, loss, otherwise } from "../../drift.ts";
 import { type RabbitmqTarget, formatTarget } from "../compile/capabilities.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
-import type { Difference, DifferentResource, FoundBinding, FoundResources } from "../compile/differences.ts";
+import type { Difference, FoundBinding, FoundResources } from "../compile/differences.ts";
 import { afterDeployment, nameOf } from "../compile/after-deployment.ts";
 import { bindingKey, bindingText, deletedBy, differencesIn, namesIn } from "../compile/differences.ts";
 import { type Topology, asInForce } from "../compile/topology.ts";
@@ -31,7 +31,7 @@ import {
 } from "../prove/semantics.ts";
 import { concerned } from "./concerned.ts";
 import { deadLettersInto } from "./dead-letters-into.ts";
-import { changedBy, withUndeclared } from "./changed-topology.ts";
+import { belonging, changedBy, withUndeclared } from "./changed-topology.ts";
 import { keyWithout, leftWays, sameWays } from "./left-ways.ts";
 import { refusalOf } from "./refused-publishes.ts";
 import { repairOf } from "./repair.ts";
@@ -101,7 +101,7 @@ export function driftOf(
           beside: refusalOf(difference, compiled) ?? besideOf(difference, topology, version),
           ...repairOf(difference, topology),
           subjects: () => {
-            const all = [...ownSettings(difference, ofQueues), difference];
+            const all = [...belonging(difference, ofQueues, [...each.values()]), difference];
             return subjects(all.reduce(changed, base), target, concernedBy(all));
           },
         })),
@@ -122,22 +122,6 @@ function keptLettersOf({ queues }: Topology, { reports }: VirtualHost): Drift<Me
     const letters = reports?.get(name)?.keptLetters ?? 0;
     return letters === 0 ? [] : [{ queue: name, letters }];
   });
-}
-
-/**
- * For a policy, the undeclared arguments of its queue with the same keys. If the queue has the limit by itself, a policy
- * that is gone changes nothing.
- */
-function ownSettings(
-  { kind, name, settings }: Difference,
-  ofQueues: ReadonlyMap<string, DifferentResource>,
-): readonly Difference[] {
-  const queue = kind === "queue-policy" ? ofQueues.get(name) : undefined;
-  if (queue === undefined) return [];
-  const keys = new Set(settings.map(({ key }) => `x-${key}`));
-  return [
-    { ...queue, settings: queue.settings.filter(({ key, deployed }) => keys.has(key) && deployed !== undefined) },
-  ];
 }
 
 /** A compiled system as the content of a broker, after it was deployed over another one. */
