@@ -162,6 +162,10 @@ export interface Stay {
   readonly queue: string;
   /** True if the queue has its settings from Redeliver already. */
   readonly isDeployed: boolean;
+  /** Its declared dead queue. */
+  readonly deadQueue: string | null;
+  /** The letters of its dead queue, if the declaration has another one. */
+  readonly letters: LettersOut | null;
   /** The queues where its messages wait, and no others. */
   readonly waits: readonly string[];
   /** The same queues. */

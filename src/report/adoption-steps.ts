@@ -21,7 +21,7 @@ export function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: bo
     [isMoved ? `deploy ${next}` : editFor(draft, move)],
     ...renderWaysIn(move, hasState, isDirect),
     // In a dead queue that stays, nothing tells the letters of the new code from the old ones up to 3.12.
-    ...(letters === null || keptDead === null ? [] : [renderRedrive(letters, queue, true)]),
+    ...(letters === null || keptDead === null ? [] : [renderRedrive(letters, queue, whileOld, true)]),
     [
       `${isOrdered ? "" : `start the new code of ${consumer}, and `}let the old code empty ${queue}${back.length === 0 ? "" : `, with the messages that come back from ${back.join(", ")}`}`,
       ...(takenOver.length === 0
@@ -31,7 +31,7 @@ export function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: bo
         ? []
         : [`if producers publish to ${backWays.join(", ")} as well, keep the old code until none does`]),
     ],
-    ...(letters === null || keptDead !== null ? [] : [renderRedrive(letters, queue, false)]),
+    ...(letters === null || keptDead !== null ? [] : [renderRedrive(letters, queue, whileOld, false)]),
     [
       ...(keptDead === null || letters === null
         ? []
@@ -51,16 +51,8 @@ export function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: bo
         : []),
     ],
     ...renderOldWays(move.oldWays, hasState),
-    // Both queues have one dead queue, or it has letters of others.
-    ...(letters === null || letters.isShared || keptDead !== null
-      ? []
-      : [
-          [
-            `when ${areEmpty([letters.dead, ...letters.before.map((each) => each.queue)])}${alsoWhen(letters.before)}, and no other consumer's letters come into ${letters.dead}, send:`,
-            ...letters.remove,
-            ...(letters.policy === null ? [] : [letters.policy.end]),
-          ],
-        ]),
+    // Both queues may have one dead queue.
+    ...(keptDead === null ? renderLettersEnd(letters) : []),
   ];
   return renderSteps(
     isMoved ? `${next} takes the place of ${queue}` : `${consumer} needs a new queue beside ${queue}`,
@@ -68,12 +60,19 @@ export function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: bo
   );
 }
 
+const whileOld = "the old code runs";
+
+/** A request by the shell function of the page, and a command by npx. */
+function runnable(line: string): string {
+  return line.replace(/^(?=(DELETE|PUT) \/api\/)/, "api ").replace(/^(?=redeliver )/, "npx ");
+}
+
 type Steps = readonly (readonly string[])[];
 
 function renderSteps(title: string, steps: Steps): string {
   const lines = steps.flatMap(([first = "", ...more], index) => [
     `${index + 1}. ${first}`,
-    ...more.map((each) => `   ${each}`),
+    ...more.map((each) => `   ${runnable(each)}`),
   ]);
   return `${visible(title)}, as in ${docsPage("adopting")}:\n${lines.map((line) => `  ${visible(line)}\n`).join("")}`;
 }
@@ -83,12 +82,20 @@ function renderSteps(title: string, steps: Steps): string {
  * messages.
  */
 export function renderStay(
-  { consumer, queue, isDeployed, waits, used, remove, oldWays }: Stay,
+  { consumer, queue, isDeployed, deadQueue, letters, waits, used, remove, oldWays }: Stay,
   hasState: boolean,
 ): string {
   const ending = used.filter(isEnding).map((each) => each.queue);
   return renderSteps(`${consumer} keeps the queue ${queue}`, [
     ...(isDeployed ? [] : [[`deploy, stop the old code of ${consumer}, and start the new code`]]),
+    ...(letters === null
+      ? []
+      : [
+          [
+            ...renderRedrive(letters, queue, "the new code runs", false),
+            `letters that die again come into ${deadQueue}`,
+          ],
+        ]),
     ...(waits.length === 0
       ? []
       : [
@@ -100,7 +107,20 @@ export function renderStay(
           ],
         ]),
     ...renderOldWays(oldWays, hasState),
+    ...renderLettersEnd(letters),
   ]);
+}
+
+/** The end of a dead queue, unless letters of others come into it. */
+function renderLettersEnd(letters: LettersOut | null): Steps {
+  if (letters === null || letters.isShared) return [];
+  return [
+    [
+      `when ${areEmpty([letters.dead, ...letters.before.map((each) => each.queue)])}${alsoWhen(letters.before)}, and no other consumer's letters come into ${letters.dead}, send:`,
+      ...letters.remove,
+      ...(letters.policy === null ? [] : [letters.policy.end]),
+    ],
+  ];
 }
 
 function areEmpty(queues: readonly string[]): string {
@@ -177,21 +197,24 @@ function renderWaysIn({ queue, next, unbind, choosing, ...ways }: Move, hasState
 function renderRedrive(
   { dead, policy, limit, redrive, isShared, before }: LettersOut,
   queue: string,
+  running: string,
   isKept: boolean,
 ): readonly string[] {
   const waiting =
     before.length === 0 ? "" : `, and when ${areEmpty(before.map((each) => each.queue))}, because letters wait there`;
   if (limit !== null)
     return [
-      `${dead} has the delivery limit ${limit}, and no policy takes it away, so redeliver dead refuses it. While the old code runs, move its letters to ${queue} by a shovel`,
+      `${dead} has the delivery limit ${limit}, and no policy takes it away, so redeliver dead refuses it. While ${running}, move its letters to ${queue} by a shovel`,
     ];
   return [
-    `while the old code runs${isKept ? " and the new code does not" : ""}${waiting}, send the letters of ${dead} again${policy === null ? ":" : ". A policy first takes away its delivery limit, because each look counts:"}`,
+    `while ${running}${isKept ? " and the new code does not" : ""}${waiting}, send the letters of ${dead} again${policy === null ? ":" : ". A policy first takes away its delivery limit, because each look counts:"}`,
     ...(policy === null ? [] : [policy.set]),
     // The management API shows a new policy, also one of the deployment, after up to 10 s.
     ...(policy === null && !isKept ? [] : ["sleep 10"]),
     redrive,
     "this only counts the letters: run it again with the --confirm that it prints, to send them",
+    // The step that deletes the queue ends the policy as well.
+    ...(isShared && policy !== null ? ["when it has sent them, end the policy:", policy.end] : []),
     ...(isShared
       ? [`letters that name no queue stay: choose those of this consumer by a filter, with --work-queue ${queue}`]
       : []),

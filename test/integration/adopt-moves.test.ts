@@ -58,7 +58,7 @@ function printedIn(text: string): readonly Printed[] {
 /** Sends the requests among the lines, as a shell would read them. */
 async function send(management: Management, lines: readonly string[]): Promise<void> {
   for (const line of lines) {
-    const [, method, path = "", body = ""] = /^(DELETE|PUT) \/api\/(\S+)(?: '(.+)')?$/.exec(line) ?? [];
+    const [, method, path = "", body = ""] = /^api (DELETE|PUT) \/api\/(\S+)(?: '(.+)')?$/.exec(line) ?? [];
     if (method === "PUT") await management.put(path, JSON.parse(body) as JsonObject);
     if (method === "DELETE")
       await management.delete(path).catch((cause: unknown) => {
@@ -184,13 +184,13 @@ describe.for(liveBrokers())("on RabbitMQ $version", { concurrent: true, timeout:
         REDELIVER_JOURNAL: join(folder, `${version} ${name}.sqlite`),
       };
       const redrive = async (command: string, ...more: readonly string[]) => {
-        const [program, ...words] = command.replace("AMQP_PORT", new URL(amqpUrl).port).split(" ");
-        expect(program).toBe("redeliver");
+        const [runner, program, ...words] = command.replace("AMQP_PORT", new URL(amqpUrl).port).split(" ");
+        expect([runner, program]).toEqual(["npx", "redeliver"]);
         return runSeparately([...words, ...more], environment);
       };
       const sendLetters = async ({ step }: Printed): Promise<void> => {
         const lines = step(", send the letters of ");
-        const command = lines.find((line) => line.startsWith("redeliver "));
+        const command = lines.find((line) => line.startsWith("npx redeliver "));
         if (command === undefined) return;
         await send(management, lines);
         const [, from = ""] = /--queue (\S+)/.exec(command) ?? [];
@@ -230,7 +230,7 @@ describe.for(liveBrokers())("on RabbitMQ $version", { concurrent: true, timeout:
       for (const move of moves) if (!isEarly(move)) await sendLetters(move);
       for (const { deadQueue } of contracts) await take(channel, deadQueue ?? expect.unreachable());
       const ends = moves.map(({ step }) => step("stop the old code"));
-      const deleted = ends.flat().flatMap((line) => /^DELETE \/api\/queues\/[^/]+\/(\S+)$/.exec(line)?.[1] ?? []);
+      const deleted = ends.flat().flatMap((line) => /^api DELETE \/api\/queues\/[^/]+\/(\S+)$/.exec(line)?.[1] ?? []);
       const dead = moves.flatMap(
         ({ step }) => /--queue (\S+)/.exec(step(", send the letters of ").join(" "))?.[1] ?? [],
       );

@@ -37,7 +37,7 @@ describe("a dead queue with letters of a queue that is not adopted", () => {
     const adopted = only(text, ["billing"]);
     expect(consumersOf(adopted)["billing"]).not.toHaveProperty("deadLetter");
     expect(adopted.unsaid.map(({ fact }) => fact)).toContainEqual(expect.stringContaining("other queues have their"));
-    expect(renderAdoption(adopted, false, null)).not.toMatch(/DELETE \S+errors/);
+    expect(renderAdoption(adopted, false, null)).not.toMatch(/DELETE \S+queues\S+errors/);
   });
 });
 
@@ -55,6 +55,18 @@ test("a dead queue that cannot stay does not move its consumer, and keeps its le
     place: "billing_error",
     fact: "its settings cannot change, so billing gets another dead queue. The letters here stay",
   });
+  // Its steps bring the letters back, and end the queue.
+  const [{ letters } = { letters: null }] = adopted.imports.stays;
+  expect(letters).toMatchObject({
+    dead: "billing_error",
+    isShared: false,
+    remove: ["DELETE /api/queues/%2F/billing_error"],
+  });
+  const steps = renderAdoption(adopted, false, null);
+  expect(steps).toContain("1. deploy, stop the old code of billing, and start the new code");
+  expect(steps).toContain("2. while the new code runs, send the letters of billing_error again");
+  expect(steps).toContain("letters that die again come into billing.dead");
+  expect(steps).toMatch(/3\. when billing_error is empty.*send:\n\s+api DELETE \/api\/queues\/%2F\/billing_error\n/);
 });
 
 test("in the middle of a move, the way of the new queue into the dead queue stays", () => {

@@ -94,9 +94,9 @@ test("a dead queue goes only when the queues where its letters wait are empty", 
   const last = lines.findIndex((line) => line.startsWith("6. "));
   expect(lines.slice(last, last + 4)).toEqual([
     "6. when pay.dead, pay.retry, pay.hold are empty, and no program publishes to later with hour any more, and no other consumer's letters come into pay.dead, send:",
-    "DELETE /api/queues/%2F/pay.dead",
-    "DELETE /api/queues/%2F/pay.retry",
-    "DELETE /api/queues/%2F/pay.hold",
+    "api DELETE /api/queues/%2F/pay.dead",
+    "api DELETE /api/queues/%2F/pay.retry",
+    "api DELETE /api/queues/%2F/pay.hold",
   ]);
 });
 

@@ -1,7 +1,8 @@
-import type { Inferred } from "../../../../adopt/found.ts";
+import type { FoundConsumer, Inferred } from "../../../../adopt/found.ts";
 import { deadElsewhere } from "../../../../adopt/owned-elsewhere.ts";
 import { namedDeadQueue, purposeOf } from "../../../../foreign/purpose.ts";
-import type { EffectiveSettings } from "../../prove/semantics.ts";
+import { defaultDeadQueue } from "../../compile/names.ts";
+import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts";
 import { type Course, courseOf } from "./course.ts";
 import type { Looking } from "./looking.ts";
 import { bareSettingsOf } from "./queue-settings.ts";
@@ -74,4 +75,20 @@ export function deadFor(
   if (!isShared && (!canStay || deadQueueSettings !== undefined)) return kept;
   const fact = `${isShared ? "other queues have their letters there, too" : "its settings cannot change"}, so ${queue} gets another dead queue. The letters here stay`;
   return { ...left, unsaidDead: [{ place, fact }] };
+}
+
+/** The settings of the dead queue that consumers share, if it can stay, and no others share another one. */
+export function keptShared(consumers: readonly FoundConsumer[]): FoundConsumer["deadQueueSettings"] {
+  const owners = Map.groupBy(consumers, ({ dead }) => dead?.value ?? null);
+  owners.delete(null);
+  const [shared = [], ...more] = [...owners.values()].filter((all) => all.length > 1);
+  return more.length === 0 ? shared[0]?.deadQueueSettings : undefined;
+}
+
+/** Where consumers share a dead queue, one that puts no letters there gets another. */
+export function withOwnDead(found: FoundConsumer, { queues }: BrokerTopology): FoundConsumer {
+  if (found.dead !== undefined) return found;
+  let value = defaultDeadQueue(found.queue);
+  while (queues.some(({ name }) => name === value)) value = `${value}.2`;
+  return { ...found, dead: { value, from: `${found.queue} shares no dead queue with others today` } };
 }

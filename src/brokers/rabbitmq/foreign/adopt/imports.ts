@@ -36,7 +36,7 @@ export function importsOf(
   // A dead queue that stays is the new queue's, too.
   const kept = new Set(moves.flatMap(({ keptDead }) => [`queue ${keptDead}`, `policy ${keptDead}`]));
   const shared = all.map((each) => (kept.has(each.place) ? { ...each, consumer: null } : each));
-  return importsBelow(componentType, component, shared, moves, staysOf(looking, compiled, moves, virtualHost));
+  return importsBelow(componentType, component, shared, moves, staysOf(looking, compiled, moves, { virtualHost, url }));
 }
 
 function compare({ topology }: RabbitmqCompiled, found: BrokerTopology, host: string): readonly Importable[] {

@@ -12,6 +12,8 @@ import {
   versionRules,
 } from "../../prove/semantics.ts";
 import { path } from "../leftovers.ts";
+import { type Looking, pausesBefore } from "./looking.ts";
+import { removeOf, stillUsedAmong } from "./still-used.ts";
 
 /** The ports of the management API that go with the usual ports for AMQP. The empty one is that of the scheme. */
 const usualPorts: ReadonlySet<string> = new Set(["", "15671", "15672"]);
@@ -25,7 +27,7 @@ const usualPorts: ReadonlySet<string> = new Set(["", "15671", "15672"]);
  * @param isShared true if the dead queue also has letters of others. Then only those that name the work queue are chosen
  * @param url of the management API; null if the input is a file
  */
-export function lettersOut(
+function lettersOut(
   topology: BrokerTopology,
   version: SemanticsVersion,
   dead: string,
@@ -56,6 +58,24 @@ export function lettersOut(
       limit === null || left !== null ? null : { set: `PUT ${request} ${inShell(body)}`, end: `DELETE ${request}` },
     redrive: `redeliver dead redrive --queue ${inShell(dead)} ${isShared ? "--failed-in" : "--work-queue"} ${inShell(workQueue)} ${placeIn(url, virtualHost)}`,
   };
+}
+
+/** The same with the queues where letters wait before, unless a stream keeps them. */
+export function lettersOf(
+  looking: Looking,
+  dead: string,
+  own: readonly string[],
+  { isKept, ...place }: Parameters<typeof lettersOut>[3] & { readonly isKept: boolean },
+): LettersOut | null {
+  const { topology, version } = looking;
+  // A stream keeps its letters as long as its own settings say.
+  if (looking.surroundings.shapeOf(dead) === "stream") return null;
+  const before = pausesBefore(looking, dead, own);
+  const used = stillUsedAmong(looking, before, own, before);
+  const remove = removeOf([{ queue: dead, feeders: [] }, ...used], place.virtualHost);
+  const letters = { ...lettersOut(topology, version, dead, place), before: used, remove };
+  // A kept dead queue has no limit: the policy of the deployment takes it away.
+  return isKept ? { ...letters, policy: null, limit: null } : letters;
 }
 
 /** Up to 3.13 a queue has a limit as soon as any value is there. From 4.0 on there is one unless it is negative. */

@@ -1,4 +1,4 @@
-import type { LettersOut, Move } from "../../../../adopt/found.ts";
+import type { Move } from "../../../../adopt/found.ts";
 import type { Importable } from "../../../../adopt/imports-below.ts";
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
 import { defaultDeadQueue, prefixOf } from "../../compile/names.ts";
@@ -7,11 +7,11 @@ import type { BrokerBinding } from "../../prove/semantics.ts";
 import { sameWays } from "../left-ways.ts";
 import { unbind } from "../leftovers.ts";
 import { deadQueueToday } from "./dead-of.ts";
-import { lettersOut } from "./letters-out.ts";
-import { type Looking, lookAt, pausesBefore, waitsBefore, waysInto } from "./looking.ts";
+import { lettersOf } from "./letters-out.ts";
+import { type Looking, lookAt, waitsBefore, waysInto } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
-import { oldWaysInto, removeOf } from "./stays.ts";
-import { isAlsoPublished, shovelsInto, stillUsedAmong, stillUsedBy } from "./still-used.ts";
+import { oldWaysInto } from "./stays.ts";
+import { isAlsoPublished, removeOf, shovelsInto, stillUsedAmong, stillUsedBy } from "./still-used.ts";
 
 /** The types of exchanges that give each message to one of their queues. */
 const choosingTypes: ReadonlySet<string> = new Set([
@@ -154,21 +154,4 @@ function waitingBefore(looking: Looking, unbound: Looking, queue: string) {
     ...usedWaits,
   ];
   return { waits, sharedWaits, takenOver, used };
-}
-
-function lettersOf(
-  looking: Looking,
-  dead: string,
-  own: readonly string[],
-  { isKept, ...place }: Parameters<typeof lettersOut>[3] & { readonly isKept: boolean },
-): LettersOut | null {
-  const { topology, version } = looking;
-  // A stream keeps its letters as long as its own settings say.
-  if (looking.surroundings.shapeOf(dead) === "stream") return null;
-  const before = pausesBefore(looking, dead, own);
-  const used = stillUsedAmong(looking, before, own, before);
-  const remove = removeOf([{ queue: dead, feeders: [] }, ...used], place.virtualHost);
-  const letters = { ...lettersOut(topology, version, dead, place), before: used, remove };
-  // A kept dead queue has no limit: the policy of the deployment takes it away.
-  return isKept ? { ...letters, policy: null, limit: null } : letters;
 }

@@ -1,13 +1,15 @@
-import type { Move, OldWays, Stay, StillUsed } from "../../../../adopt/found.ts";
+import type { Move, OldWays, Stay } from "../../../../adopt/found.ts";
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
 import { bindingKey } from "../../compile/differences.ts";
 import { prefixOf, sharedRole } from "../../compile/names.ts";
 import { sameWays } from "../left-ways.ts";
-import { path, unbind } from "../leftovers.ts";
+import { unbind } from "../leftovers.ts";
+import { deadQueueToday } from "./dead-of.ts";
 import { isSharedDelay } from "./frameworks.ts";
+import { lettersOf } from "./letters-out.ts";
 import { type Looking, waitsBefore, waysInto } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
-import { stillUsedAmong } from "./still-used.ts";
+import { isAlsoPublished, removeOf, stillUsedAmong } from "./still-used.ts";
 
 /**
  * The consumers that keep their work queue, with the remains of their old retries. A deployment deletes none of these,
@@ -17,8 +19,10 @@ export function staysOf(
   looking: Looking,
   compiled: RabbitmqCompiled,
   moves: readonly Move[],
-  virtualHost: string,
+  place: { readonly virtualHost: string; readonly url: string | null },
 ): readonly Stay[] {
+  const { virtualHost } = place;
+  const ends = new Map(looking.settings.map((each) => [each.queue, deadQueueToday(looking, each)]));
   const moved = new Set(moves.map(({ consumer }) => consumer));
   const systems = systemsIn(looking, compiled);
   const found = new Map(looking.settings.map((each) => [each.queue, each]));
@@ -33,15 +37,20 @@ export function staysOf(
     const isDeployed = ownSystemOf(looking.topology, there) !== null;
     if (isDeployed && waits.length + oldWays.ends.length === 0) return [];
     const used = stillUsedAmong(looking, waits, [queue, ...waits]);
-    return [{ consumer, queue, isDeployed, waits, used, remove: removeOf(used, virtualHost), oldWays }];
+    const deadToday = ends.get(queue) ?? null;
+    const isShared = [...ends.values()].filter((each) => each === deadToday).length > 1;
+    const letters =
+      deadToday === null || deadToday === deadQueue
+        ? null
+        : lettersOf(looking, deadToday, [queue, ...waits], {
+            ...place,
+            workQueue: queue,
+            isShared: isShared || isAlsoPublished(looking, deadToday),
+            isKept: false,
+          });
+    const remove = removeOf(used, virtualHost);
+    return [{ consumer, queue, isDeployed, deadQueue, letters, waits, used, remove, oldWays }];
   });
-}
-
-/** The requests that delete queues. A queue stays while the dead letters of others come into it. */
-export function removeOf(used: readonly Omit<StillUsed, "publishers">[], virtualHost: string): readonly string[] {
-  return used
-    .filter(({ feeders }) => feeders.length === 0)
-    .map(({ queue }) => `DELETE ${path("queues", virtualHost, queue)}`);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { StillUsed } from "../../../../adopt/found.ts";
 import type { BrokerBinding } from "../../prove/semantics.ts";
+import { path } from "../leftovers.ts";
 import { isSharedDelay } from "./frameworks.ts";
 import { type Looking, waysInto } from "./looking.ts";
 
@@ -79,6 +80,13 @@ export function stillUsedAmong(
     if (more.length === 0) return used;
     for (const { queue } of more) fed.add(queue);
   }
+}
+
+/** The requests that delete queues. A queue stays while the dead letters of others come into it. */
+export function removeOf(used: readonly Omit<StillUsed, "publishers">[], virtualHost: string): readonly string[] {
+  return used
+    .filter(({ feeders }) => feeders.length === 0)
+    .map(({ queue }) => `DELETE ${path("queues", virtualHost, queue)}`);
 }
 
 /** These exchanges, and all that lead into them. */
