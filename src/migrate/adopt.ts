@@ -12,6 +12,8 @@ import { driftFrom, type JudgedDifference, judgeDrift, otherDiagnostics } from "
 export interface Adopted {
   readonly draft: DraftDeclaration;
   readonly proved: Proved;
+  /** True if nothing proves the declaration with the settings of others that stay in force. */
+  readonly isBroken: boolean;
   /** True if the declaration has the new queues of all consumers that move. */
   readonly isMoved: boolean;
   /** All facts that the declaration cannot say. */
@@ -129,6 +131,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
   return accepted(
     {
       ...written,
+      isBroken: broken.length > 0,
       isMoved: written.draft !== draft,
       refused,
       unsaid: [...refused, ...draft.unsaid, ...unsaidOptions(draft.options)],

@@ -5,13 +5,13 @@ import { ownedElsewhere } from "../../../../adopt/owned-elsewhere.ts";
 import { systemsApart } from "../../../../adopt/systems-apart.ts";
 import { type Checked, accepted, diagnostic } from "../../../../diagnostics/diagnostic.ts";
 import { type RabbitmqTarget, capabilities, rabbitmqLimits } from "../../compile/capabilities.ts";
-import { deadExchange, defaultDeadQueue, failedExchange, parkedQueue, sharedRole } from "../../compile/names.ts";
+import { deadExchange, failedExchange, parkedQueue, sharedRole } from "../../compile/names.ts";
 import { semanticsVersionOf } from "../../prove/semantics.ts";
 import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts";
 import type { Deployment, VirtualHost } from "../deployment.ts";
 import { courseOf } from "./course.ts";
-import { frameworkOf } from "./frameworks.ts";
-import { deadFor, deadOf, deadQueueToday } from "./dead-of.ts";
+import { frameworkOf, isSharedDelay } from "./frameworks.ts";
+import { deadFor, deadOf, deadQueueToday, keptShared, withOwnDead } from "./dead-of.ts";
 import { federated, isWorkQueue, leftOut, namedLikePart, refusalOf } from "./left-out.ts";
 import { type Looking, lookAt } from "./looking.ts";
 import { isPartOf, ownSystemOf } from "./own-system.ts";
@@ -97,22 +97,6 @@ export function inferSystem(
       ...(only.length > 0 || name !== null ? [] : systemsApart(all, waysIn(looking))),
     ],
   });
-}
-
-/** The settings of the dead queue that consumers share, if it can stay, and no others share another one. */
-function keptShared(consumers: readonly FoundConsumer[]): FoundConsumer["deadQueueSettings"] {
-  const owners = Map.groupBy(consumers, ({ dead }) => dead?.value ?? null);
-  owners.delete(null);
-  const [shared = [], ...more] = [...owners.values()].filter((all) => all.length > 1);
-  return more.length === 0 ? shared[0]?.deadQueueSettings : undefined;
-}
-
-/** Where consumers share a dead queue, one that puts no letters there gets another. */
-function withOwnDead(found: FoundConsumer, { queues }: BrokerTopology): FoundConsumer {
-  if (found.dead !== undefined) return found;
-  let value = defaultDeadQueue(found.queue);
-  while (queues.some(({ name }) => name === value)) value = `${value}.2`;
-  return { ...found, dead: { value, from: `${found.queue} shares no dead queue with others today` } };
 }
 
 function unknownShovels({ name, ownName = name }: VirtualHost) {
@@ -210,11 +194,18 @@ function consumerOf(
   };
 }
 
-/** The names by which a framework shows: those of its delays, and those that begin like the queue. */
+/**
+ * The names by which a framework shows: those that begin like the queue, those of Symfony's delays, and delays of the
+ * virtual host that lead to the queue, also through the exchange with its name.
+ */
 function namesAround({ topology }: Looking, queue: string): readonly string[] {
-  return [...topology.queues, ...topology.exchanges]
+  const delays = topology.bindings.flatMap(({ source, destination }) =>
+    destination === queue && isSharedDelay(source) ? [source] : [],
+  );
+  const others = [...topology.queues, ...topology.exchanges]
     .map(({ name }) => name)
-    .filter((name) => /^(nsb|celery|delay_)/.test(name) || name.startsWith(`${queue}_`));
+    .filter((name) => name.startsWith("delay_") || name.startsWith(`${queue}_`));
+  return [...delays, ...others];
 }
 
 /** The arguments that fit every strategy of the version. Others are among the facts that a declaration cannot say. */

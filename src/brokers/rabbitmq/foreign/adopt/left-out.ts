@@ -3,7 +3,7 @@ import { formatDurationMs } from "../../../../declare/duration.ts";
 import { type Purpose, purposeOf } from "../../../../foreign/purpose.ts";
 import { failedExchange } from "../../compile/names.ts";
 import type { EffectiveSettings } from "../../prove/semantics.ts";
-import { type Looking, isOfMqtt, shovelFrom } from "./looking.ts";
+import { type Looking, isOfMqtt, shovelFrom, waysInto } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
 
 /**
@@ -56,10 +56,15 @@ export function leftOut(
   const { queue } = settings;
   const said = (fact: string): readonly Unsaid[] => [{ place: queue, fact }];
   const shape = looking.surroundings.shapeOf(queue);
-  if (shape === "dead" && !deadQueues.includes(queue))
-    return said(
-      "it holds failed messages, and nothing shows whose; its letters stay, and new ones go to the dead queue of each consumer",
+  if (shape === "dead" && !deadQueues.includes(queue)) {
+    const ways = waysInto(looking.topology, queue).filter(({ source }) =>
+      looking.settings.some((each) => each.deadLetterExchange === source),
     );
+    const letters = [...new Set(ways.map(({ source }) => source))].slice(0, 5).join(", ");
+    return said(
+      `${letters === "" ? "it holds failed messages, and nothing shows whose" : `it gets dead letters through ${letters}, and is not the dead queue of a declared consumer`}; its letters stay, and new ones go to the dead queue of each consumer`,
+    );
+  }
   if (shape === "stream" && !deadQueues.includes(queue))
     return said("it is a stream, and nothing is retried on a stream");
   const owner = ownerOf(looking, settings);

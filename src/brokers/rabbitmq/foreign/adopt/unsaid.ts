@@ -1,8 +1,9 @@
 import type { FoundConsumer, Unsaid } from "../../../../adopt/found.ts";
-import type { EffectiveSettings } from "../../prove/semantics.ts";
+import { type EffectiveSettings, versionRules } from "../../prove/semantics.ts";
 import { purposeOf } from "../../../../foreign/purpose.ts";
 import type { Course } from "./course.ts";
 import { type Looking, shovelFrom } from "./looking.ts";
+import { ownSystemOf } from "./own-system.ts";
 
 /** The arguments and keys of policies that a declaration has no property for, with the consequence. */
 const reasons: Readonly<Record<string, string>> = {
@@ -120,9 +121,19 @@ export function unsaidOf(
     ...(dead === null && course.dead === null && !hasFailures(looking)
       ? [said("no queue keeps its dead letters today; a declaration always has a dead queue")]
       : []),
+    ...unreachedLimit(looking, settings).map(said),
     ...(isCounted
       ? []
       : [said("nothing counts its crashes today; a declaration always ends them, here after a guess")]),
+  ];
+}
+
+/** RD417 of the audit, for the code of others. */
+function unreachedLimit({ version, topology }: Looking, settings: EffectiveSettings): readonly string[] {
+  const isReached = versionRules[version].limitCounts !== "failures" || settings.deliveryLimit === null;
+  if (isReached || ownSystemOf(topology, settings) !== null) return [];
+  return [
+    "from 4.3 on, basic.nack with requeue never reaches its delivery limit. Code that answers a failure by it, as Spring's can, gets the message again for ever, and never empties the queue: stop that code, and move the rest by a shovel",
   ];
 }
 
