@@ -3,6 +3,7 @@ import type { DeployedDifference, Drift } from "../brokers/drift.ts";
 import { brokerOf } from "../brokers/index.ts";
 import { type Deployed, partKey, partsBeside } from "./deployed.ts";
 import { nameSome } from "../foreign/finding.ts";
+import { wholeName } from "../foreign/purpose.ts";
 import type { DiagnosticCode } from "../diagnostics/catalogue.ts";
 import { type Checked, type Diagnostic, diagnosed, diagnostic } from "../diagnostics/diagnostic.ts";
 import { type Effect, type Judgement, effects, harmless, judgeAgainst } from "../verify/judge.ts";
@@ -69,12 +70,17 @@ export interface SharedDifference extends JudgedDifference {
 export function joinAlike(judged: readonly JudgedDifference[]): readonly SharedDifference[] {
   const groups = Map.groupBy(judged, ({ change, kind, name, settings, effect, reason, consumers: [consumer = name] }) =>
     JSON.stringify([change, kind, settings, effect, reason])
-      .replaceAll(JSON.stringify(name).slice(1, -1), "\uE000")
-      .replaceAll(consumer, "\uE001"),
+      .replaceAll(wherever(JSON.stringify(name).slice(1, -1)), "\uE000")
+      .replaceAll(wherever(consumer), "\uE001"),
   );
   return [...groups.values()].flatMap(([first, ...others]) =>
     first === undefined ? [] : [{ ...first, alike: others.map(({ name }) => name) }],
   );
+}
+
+/** A short name, such as `low`, may be a part of another word. */
+function wherever(name: string): RegExp {
+  return new RegExp(wholeName(name), "gu");
 }
 
 /** The words for both sides of a comparison. */

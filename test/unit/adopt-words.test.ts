@@ -2,14 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Adopted } from "../../src/migrate/adopt.ts";
 import { renderAdoption } from "../../src/report/adoption.ts";
-import {
-  type Parts,
-  binding,
-  deadThrough,
-  exchange,
-  exported,
-  queue,
-} from "../support/known-topologies.ts";
+import { type Parts, binding, deadThrough, exchange, exported, queue } from "../support/known-topologies.ts";
 import { adoptText, factsOf } from "../support/reported-by-adopt.ts";
 
 const quorum = { "x-queue-type": "quorum" };
@@ -97,4 +90,10 @@ describe("the losses of today", () => {
     expect(text()).toContain("The declared system loses none of them.");
     expect(text(policy("all", "^pay", { "max-length": 10 }, 2_000))).not.toContain("loses none of them");
   });
+});
+
+test("a name that is a part of another word does not keep a queue from those that are alike", () => {
+  const names = ["critical", "default", "low"];
+  const found = adopted({ queues: names.map((name) => queue(name, { "x-queue-type": "classic" })) });
+  expect(renderAdoption(found, false, null)).toContain("    alike: default, low\n");
 });
