@@ -6,9 +6,11 @@ import { expect, test } from "vitest";
 import { compileAndProve } from "../../src/compile/compile.ts";
 import { brokers, type CompiledSystem, type Topology } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
+import type { System } from "../../src/declare/system.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { checked } from "../support/examples.ts";
-import { adoptText } from "../support/reported-by-adopt.ts";
+import { binding, deadThrough, exchange, exported, queue } from "../support/known-topologies.ts";
+import { adopting, adoptText } from "../support/reported-by-adopt.ts";
 
 /** The resources in one order, without the roles that only a compiler knows. */
 function resourcesOf({ queues, exchanges, bindings, policies }: Topology): readonly string[] {
@@ -56,4 +58,68 @@ test("each compiled system comes back as it was, or the adoption names the queue
     { numRuns: 300 },
   );
   expect(Math.min(counts.same, counts.guessed)).toBeGreaterThan(3);
+});
+
+const names = {
+  exchanges: ["orders", "events", "orders.retry", "dlx"],
+  queues: ["billing", "mail", "billing.dlq", "wait"],
+};
+const kinds = ["direct", "topic", "fanout"];
+
+/** A topology of a few resources that lead anywhere. */
+const anyParts = fc.record({
+  kinds: fc.tuple(...names.exchanges.map(() => fc.constantFrom(...kinds))),
+  queues: fc.tuple(
+    ...names.queues.map(() =>
+      fc.record({
+        into: fc.option(fc.constantFrom("", ...names.exchanges)),
+        key: fc.option(fc.constantFrom("a", ...names.queues)),
+        ttlMs: fc.option(fc.constantFrom(1_000, 60_000), { freq: 2 }),
+      }),
+    ),
+  ),
+  bindings: fc.uniqueArray(
+    fc.tuple(
+      fc.constantFrom(...names.exchanges),
+      fc.constantFrom(...names.queues),
+      fc.constantFrom("a", "b", "#", ...names.queues),
+    ),
+    { maxLength: 10, selector: (each) => each.join(" ") },
+  ),
+});
+
+test("each exchange that is bound to an adopted queue is its source, unless it is named for letters", () => {
+  const counts = { declared: 0, forLetters: 0 };
+  fc.assert(
+    fc.property(anyParts, (parts) => {
+      const text = exported({
+        exchanges: names.exchanges.map((name, at) => exchange(name, parts.kinds[at] ?? "topic")),
+        queues: names.queues.map((name, at) => {
+          const { into = null, key = null, ttlMs = null } = parts.queues[at] ?? {};
+          const dying = into === null ? {} : deadThrough(into, key ?? undefined);
+          return queue(name, {
+            "x-queue-type": "quorum",
+            ...dying,
+            ...(ttlMs === null ? {} : { "x-message-ttl": ttlMs }),
+          });
+        }),
+        bindings: parts.bindings.map(([source, destination, key]) => binding(source, destination, key)),
+      });
+      const adopted = adopting({ kind: "adopt", text }, "rabbitmq@4.3", "shop");
+      if (!adopted.ok) return;
+      const { draft, proved } = adopted.value;
+      const { sources = {}, consumers } = draft.system as unknown as System;
+      for (const { consumer, workQueue } of proved.compiled.contracts) {
+        const said = Object.keys(consumers[consumer]?.from ?? {}).map((key) => sources[key]?.name ?? key);
+        for (const [source] of parts.bindings.filter(([, destination]) => destination === workQueue)) {
+          const isForLetters = ["orders.retry", "dlx"].includes(source);
+          counts[isForLetters ? "forLetters" : "declared"] += 1;
+          if (!isForLetters) expect(said, `${workQueue} from ${source}`).toContain(source);
+        }
+      }
+    }),
+    { numRuns: 300 },
+  );
+  expect(counts.declared).toBeGreaterThan(100);
+  expect(counts.forLetters).toBeGreaterThan(100);
 });
