@@ -92,21 +92,18 @@ function verdictOf(error: unknown, { permanentErrors }: AnyContract): Verdict {
 }
 
 /** An abort signal that is made when the handler first asks for it. */
-export interface LazySignal {
-  readonly signal: () => AbortSignal;
-  readonly abort: (reason: Error) => void;
-}
+export type LazySignal = ReturnType<typeof createLazySignal>;
 
-export function createLazySignal(): LazySignal {
+export function createLazySignal() {
   let controller: AbortController | null = null;
   let aborted: Error | null = null;
   return {
-    signal: () => {
+    signal: (): AbortSignal => {
       controller ??= new AbortController();
       if (aborted !== null) controller.abort(aborted);
       return controller.signal;
     },
-    abort: (reason) => {
+    abort: (reason: Error) => {
       aborted ??= reason;
       controller?.abort(reason);
     },

@@ -22,9 +22,9 @@ export async function exportLetters(
   progress: Progress = silent,
 ): Promise<LookedFor & { readonly notWhole: number }> {
   let notWhole = 0;
-  let opened: Lines | null = null;
+  let opened: ReturnType<typeof createLines> | null = null;
   // A look that is refused leaves no file.
-  const lines = (): Lines => (opened ??= createLines(file, headerLine(dead)));
+  const lines = () => (opened ??= createLines(file, headerLine(dead)));
   const visit: Parameters<typeof lookFor>[2] = (letter) => {
     const lost = lossIn(letter);
     if (lost !== null) notWhole += 1;
@@ -38,17 +38,10 @@ export async function exportLetters(
 }
 
 /** A new file that is written line by line. Writing waits for the disk, so that memory stays constant. */
-export interface Lines {
-  readonly write: (line: string) => void;
-  /** Brings everything so far to the disk. */
-  readonly flush: () => void;
-  readonly close: () => void;
-}
-
 const bufferBytes = 65_536;
 
 /** @throws the system's error, for example if the file exists */
-export function createLines(file: string, first: string): Lines {
+export function createLines(file: string, first: string) {
   const handle = openSync(file, "wx", 0o600);
   let buffer = first;
   const drain = (): void => {
@@ -56,13 +49,14 @@ export function createLines(file: string, first: string): Lines {
     for (let at = 0; at < bytes.length;) at += writeSync(handle, bytes, at);
     buffer = "";
   };
+  /** Brings everything so far to the disk. */
   const flush = (): void => {
     drain();
     fsyncSync(handle);
   };
   flush();
   return {
-    write: (line) => {
+    write: (line: string) => {
       buffer += line;
       if (buffer.length > bufferBytes) drain();
     },

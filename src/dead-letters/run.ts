@@ -141,17 +141,10 @@ function endOf(
   return { state: wish === "pause" ? "paused" : "cancelled", reason: null };
 }
 
-interface Heart {
-  /** Also a wish if the journal fails, because nobody could end the redrive then. */
-  readonly wish: () => Wish | null;
-  readonly failure: () => string | null;
-  readonly counts: (counts: RedriveCounts) => void;
-  readonly last: () => RedriveCounts;
-  readonly stop: () => Promise<void>;
-}
+type Heart = ReturnType<typeof startHeart>;
 
 /** Writes the numbers into the journal twice a second, and reads the wishes of others. */
-function startHeart(journal: Journal, id: string, before: RedriveCounts): Heart {
+function startHeart(journal: Journal, id: string, before: RedriveCounts) {
   let last = before;
   let wish: Wish | null = null;
   let failure: string | null = null;
@@ -169,9 +162,10 @@ function startHeart(journal: Journal, id: string, before: RedriveCounts): Heart 
   };
   const beating = beat();
   return {
+    /** Also a wish if the journal fails, because nobody could end the redrive then. */
     wish: () => wish,
     failure: () => failure,
-    counts: ({ sent, diedAgain, mayBeDoubled }) => {
+    counts: ({ sent, diedAgain, mayBeDoubled }: RedriveCounts) => {
       last = { sent, diedAgain, mayBeDoubled };
     },
     last: () => last,

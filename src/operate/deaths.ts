@@ -24,10 +24,7 @@ export interface Sent extends Pick<RedriveCounts, "sent">, Pick<RedriveFacts, "i
  *
  * @returns the number, and the most frequent cause of those that are shown
  */
-export async function countDeaths(
-  dead: DeadLetters,
-  { id, queue, deadQueue, before, sent, there, factsOf }: Sent,
-): Promise<{ readonly letters: number; readonly cause: string }> {
+export async function countDeaths(dead: DeadLetters, { id, queue, deadQueue, before, sent, there, factsOf }: Sent) {
   let shown = 0;
   const grouping = createGrouping();
   const { isWhole } = await dead.look(deadQueue, (letter) => {

@@ -8,12 +8,7 @@ const longestRefusalMs = 30_000;
 const afterLossMs = 3_000;
 
 /** Work that goes on after lost connections. */
-export interface Losses {
-  /** @returns null if the connection was lost before any result, after a pause */
-  readonly surviving: <Result extends object>(work: () => Promise<Result>) => Promise<Result | null>;
-  /** Why no other try is made. Null if one is. */
-  readonly gaveUp: () => string | null;
-}
+export type Losses = ReturnType<typeof createLosses>;
 
 /**
  * Does work again after a lost connection, until the broker has not answered for ten minutes.
@@ -21,10 +16,7 @@ export interface Losses {
  * @param pause the wait before the next try
  * @param stopped why no other try is wanted; null if one is
  */
-export function createLosses(
-  pause: (delayMs: number) => Promise<unknown>,
-  stopped: () => string | null = () => null,
-): Losses {
+export function createLosses(pause: (delayMs: number) => Promise<unknown>, stopped: () => string | null = () => null) {
   let sinceMs: number | null = null;
   let gaveUp: string | null = null;
   const lost = async (longestMs: number, reason: string): Promise<void> => {
@@ -32,7 +24,8 @@ export function createLosses(
     if (performance.now() - sinceMs > longestMs) gaveUp = reason;
     else await pause(afterLossMs);
   };
-  const surviving: Losses["surviving"] = async (work) => {
+  /** @returns null if the connection was lost before any result, after a pause */
+  const surviving = async <Result extends object>(work: () => Promise<Result>): Promise<Result | null> => {
     try {
       const result = await work();
       const { isLost = false, sent = 0 }: Partial<Passed> = result;
@@ -47,5 +40,6 @@ export function createLosses(
       return null;
     }
   };
+  /** Why no other try is made. Null if one is. */
   return { surviving, gaveUp: () => gaveUp ?? stopped() };
 }

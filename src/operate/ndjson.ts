@@ -42,21 +42,11 @@ export function endLine(letters: number): string {
   return `${JSON.stringify({ end: true, letters } satisfies ExportEnd)}\n`;
 }
 
-/** What an export holds, or the first thing in it that is wrong. */
-export interface ExportReader {
-  /** @returns the letter in the line; null for another line, and after the first mistake */
-  readonly take: (line: string) => ExportedLetter | null;
-  /** Null before the first line. */
-  readonly header: () => ExportHeader | null;
-  readonly letters: () => number;
-  /** Called after the last line. @returns null if the export is whole */
-  readonly problem: () => string | null;
-  /** True if nothing is wrong but that the end is missing: the last line is, or a part of the line before. */
-  readonly isCutOff: () => boolean;
-}
-
-/** Reads an export line by line, in constant memory. It never throws. */
-export function createExportReader(): ExportReader {
+/**
+ * Reads an export line by line, in constant memory: what it holds, or the first thing in it that is wrong. It never
+ * throws.
+ */
+export function createExportReader() {
   const state: {
     header: ExportHeader | null;
     end: ExportEnd | null;
@@ -65,6 +55,7 @@ export function createExportReader(): ExportReader {
     /** The lines after the first that is wrong. */
     after: number;
   } = { header: null, end: null, letters: 0, problem: null, after: 0 };
+  /** @returns the letter in the line; null for another line, and after the first mistake */
   const take = (line: string): ExportedLetter | null => {
     if (state.problem !== null) {
       state.after += 1;
@@ -90,9 +81,12 @@ export function createExportReader(): ExportReader {
   };
   return {
     take,
+    /** Null before the first line. */
     header: () => state.header,
     letters: () => state.letters,
+    /** True if nothing is wrong but that the end is missing: the last line is, or a part of the line before. */
     isCutOff: () => state.header !== null && state.end === null && state.after === 0,
+    /** Called after the last line. @returns null if the export is whole */
     problem: () => {
       if (state.problem !== null) return state.problem;
       if (state.end === null) return "its last line is missing, so it was cut off";

@@ -38,11 +38,7 @@ export function worstCaseOf(plan: ConsumerPlan, retry: RetryPlan, contract?: Con
 }
 
 /** The same as a number, and whether it includes the time of the handlers. */
-export function worstCaseMsOf(
-  plan: ConsumerPlan,
-  retry: RetryPlan,
-  contract?: Contract,
-): { readonly isBounded: boolean; readonly durationMs: number } {
+export function worstCaseMsOf(plan: ConsumerPlan, retry: RetryPlan, contract?: Contract) {
   if (contract !== undefined && "worstCaseToDeadLetterMs" in contract) {
     return { isBounded: true, durationMs: contract.worstCaseToDeadLetterMs };
   }

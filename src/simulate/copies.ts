@@ -4,14 +4,7 @@ import { widened } from "./timers.ts";
  * The copies of messages in the system, each in a slot of flat arrays. The slot of an ended copy is used again. So the
  * size depends on the number of copies at a time, not on the number in the whole run.
  */
-export interface Copies extends Columns {
-  /** The number of slots ever used, and the first free slot among them, −1 for none. */
-  used: number;
-  free: number;
-  live: number;
-}
-
-type Columns = ReturnType<typeof columnsOf>;
+export type Copies = ReturnType<typeof createCopies>;
 
 function columnsOf(capacity: number) {
   const whole = (): Int32Array => new Int32Array(capacity);
@@ -48,7 +41,8 @@ function columnsOf(capacity: number) {
 
 export const noFate = 255;
 
-export function createCopies(): Copies {
+export function createCopies() {
+  // The number of slots ever used, and the first free slot among them, −1 for none.
   return { used: 0, free: -1, live: 0, ...columnsOf(1_024) };
 }
 
@@ -100,5 +94,5 @@ export function removeCopy(copies: Copies, slot: number): void {
 }
 
 function grow(copies: Copies): void {
-  Object.assign(copies, widened<Columns>(copies, columnsOf(copies.nodes.length * 2)));
+  Object.assign(copies, widened<ReturnType<typeof columnsOf>>(copies, columnsOf(copies.nodes.length * 2)));
 }

@@ -15,22 +15,11 @@ export interface Instance {
   isInRing: boolean;
 }
 
-/** The instances of a consumer. */
-export interface Instances {
-  readonly all: readonly Instance[];
-  readonly prefetch: number;
-  /** A ring of those that can take a message. The broker serves them in turn. */
-  readonly ring: Instance[];
-  start: number;
-  size: number;
-}
+/** The instances of a consumer. Those that can take a message form a ring, and the broker serves them in turn. */
+type Instances = ReturnType<typeof createInstances>;
 
 /** @param first the number of the first instance */
-export function createInstances(
-  consumer: number,
-  first: number,
-  { instances: count, prefetch }: ConsumerScenario,
-): Instances {
+export function createInstances(consumer: number, first: number, { instances: count, prefetch }: ConsumerScenario) {
   const all = Array.from({ length: count }, (_, index): Instance => {
     const waiting = createLine();
     return { number: first + index, consumer, held: new Set(), begun: 0, waiting, isAway: false, isInRing: true };

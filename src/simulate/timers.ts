@@ -2,13 +2,7 @@
  * The timers of a simulation, in order of time. Of timers for the same time, the one that was set first comes first. This
  * is a heap with four children to a node, in typed arrays. So setting and taking a timer allocates nothing.
  */
-export interface Timers extends Columns {
-  size: number;
-  /** The number of timers ever set, which is the number of the next one. */
-  count: number;
-}
-
-type Columns = ReturnType<typeof columnsOf>;
+export type Timers = ReturnType<typeof createTimers>;
 
 function columnsOf(capacity: number) {
   return {
@@ -19,7 +13,8 @@ function columnsOf(capacity: number) {
   };
 }
 
-export function createTimers(): Timers {
+export function createTimers() {
+  // `count` is the number of timers ever set, which is the number of the next one.
   return { size: 0, count: 0, ...columnsOf(1_024) };
 }
 
@@ -87,7 +82,7 @@ function place(timers: Timers, index: number, atUs: number, number: number, kind
 }
 
 function grow(timers: Timers): void {
-  Object.assign(timers, widened<Columns>(timers, columnsOf(timers.atUs.length * 2)));
+  Object.assign(timers, widened<ReturnType<typeof columnsOf>>(timers, columnsOf(timers.atUs.length * 2)));
 }
 
 type Numbers = Float64Array | Int32Array | Uint8Array;

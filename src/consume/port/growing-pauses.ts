@@ -1,10 +1,7 @@
 import { type IBackoff, ExponentialBackoff, noJitterGenerator } from "cockatiel";
 
 /** Pauses that double up to a longest one, until an attempt succeeds. */
-export function growingPauses(
-  firstMs: number,
-  longestMs: number,
-): { readonly next: () => number; readonly reset: () => void } {
+export function growingPauses(firstMs: number, longestMs: number) {
   const factory = new ExponentialBackoff({
     initialDelay: firstMs,
     maxDelay: longestMs,

@@ -258,11 +258,7 @@ async function openChannel(state: State, leave: () => void): Promise<OpenChannel
 }
 
 /** The outcome of a sent copy, and a function that makes it fail. */
-function confirmed(
-  open: OpenChannel,
-  key: string,
-  send: (done: (error: unknown) => void) => void,
-): { readonly done: Promise<void>; readonly fail: (error: Error) => void } {
+function confirmed(open: OpenChannel, key: string, send: (done: (error: unknown) => void) => void) {
   const { pending } = open;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const forget = (): void => {

@@ -78,12 +78,7 @@ export function createDeliveryTimes({ monotonicMs, wallMs, self }: Clocks) {
 }
 
 /** Another program's annotation gives numbers that are none. */
-function read(wait: unknown): {
-  readonly writer: string;
-  readonly sinceMs: number;
-  readonly sinceByWallMs: number;
-  readonly delayMs: number;
-} {
+function read(wait: unknown) {
   const [writer = "", since, sinceByWall, delay] = typeof wait === "string" ? wait.split(" ") : [];
   return { writer, sinceMs: Number(since), sinceByWallMs: Number(sinceByWall), delayMs: Number(delay) };
 }
