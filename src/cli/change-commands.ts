@@ -12,25 +12,19 @@ export function addChangeCommands(program: Command, finish: (exitCode: number) =
     "show proved steps from the deployed declaration to a new one that no single deployment can make",
     "the new declaration",
   )
-    .addOption(
-      new Option(
-        "--from <file>",
-        "the deployed declaration, its compiled form or an export of its stack (.json); that of the lock by default",
-      ),
+    .option(
+      "--from <file>",
+      "the deployed declaration, its compiled form or an export of its stack (.json); that of the lock by default",
     )
-    .addOption(new Option("--from-target <target>", "its target and strategy, if they differ"))
-    .addOption(new Option("-o, --output <folder>", "write the declaration of each step into this folder"))
-    .addOption(
-      new Option("--next", "look at the running broker, and move the lock to the next step when nothing is in its way"),
-    )
+    .option("--from-target <target>", "its target and strategy, if they differ")
+    .option("-o, --output <folder>", "write the declaration of each step into this folder")
+    .option("--next", "look at the running broker, and move the lock to the next step when nothing is in its way")
     .addOption(new Option("--apply", "also make each step's changes on the running broker").conflicts("next"))
     .option("--back", "with --next or --apply: go back to the declaration before the migration in progress")
     .option("--accept-weaker", "with --next or --apply: agree to what RD304 and RD308 warn of")
     .option("--publishers-moved", "with --next or --apply: say that no program publishes to the old sources any more")
-    .addOption(
-      new Option("--wait <duration>", "with --next or --apply: wait this long for queues to empty").argParser(duration),
-    )
-    .addOption(new Option("--url <url>", "the running broker; for RabbitMQ with the virtual host behind the host"))
+    .option("--wait <duration>", "with --next or --apply: wait this long for queues to empty", duration)
+    .option("--url <url>", "the running broker; for RabbitMQ with the virtual host behind the host")
     .addOption(endpoint())
     .addOption(json());
   for (const each of liveOptions()) migrate.addOption(each);

@@ -30,9 +30,7 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
     )
     .addOption(target().makeOptionMandatory(false))
     .option("--name <name>", "the name of the system, if Redeliver did not make it", "adopted")
-    .addOption(
-      new Option("--queue <name>", "a work queue to adopt, instead of all; give it once for each").argParser(several),
-    )
+    .option("--queue <name>", "a work queue to adopt, instead of all; give it once for each", several)
     .option("--part <name>", "the virtual host, region or namespace to adopt, if the input has several")
     .option("--move", "declare a new queue for each consumer whose old one cannot get the arguments that it needs")
     .option("-o, --output <file>", "write the declaration to a new file instead of the standard output")
@@ -48,17 +46,15 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
     .command("leftovers")
     .description("list the system's resources that are no longer declared; only reads")
     .argument("<file>", "the declaration")
-    .addOption(
-      new Option(
-        "--also <file>",
-        "the declaration of another system there, whose name may begin with this one's; give it once for each",
-      ).argParser(several),
+    .option(
+      "--also <file>",
+      "the declaration of another system there, whose name may begin with this one's; give it once for each",
+      several,
     )
-    .addOption(
-      new Option(
-        "--from <file>",
-        "an earlier declaration of the system, with names of queues that it had; give it once for each",
-      ).argParser(several),
+    .option(
+      "--from <file>",
+      "an earlier declaration of the system, with names of queues that it had; give it once for each",
+      several,
     );
   withBroker(leftovers).action(async (file, options) => finish(await leftoversCommand(file, options)));
 }

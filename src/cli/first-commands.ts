@@ -1,4 +1,4 @@
-import { Argument, type Command, Option } from "commander";
+import { Argument, type Command } from "commander";
 
 import { brokers } from "../brokers/index.ts";
 import { completionFor, shellNames } from "./completion.ts";
@@ -16,12 +16,12 @@ export function addFirstCommands(program: Command, finish: (exitCode: number) =>
     .option("--broker <name>", `the broker: ${Object.keys(brokers).join(", ")}`)
     .option("--consumer <name...>", "the consumers")
     .option("--name <name>", "the name of the system; by default the folder's")
-    .addOption(new Option("-o, --output <folder>", "the folder to write to").default("."))
+    .option("-o, --output <folder>", "the folder to write to", ".")
     .action(async (options) => finish(await (await import("./init.ts")).initCommand(options)));
   program
     .command("demo")
     .description("declare, compile and prove an example for every broker, and write its report")
-    .addOption(new Option("-o, --output <folder>", "the folder to write to").default("redeliver-demo"))
+    .option("-o, --output <folder>", "the folder to write to", "redeliver-demo")
     .option("--verbose", "print the report as text, too")
     .action(async (options) => finish(await (await import("./demo.ts")).demoCommand(options)));
   program

@@ -138,15 +138,13 @@ function addCompilerCommands(program: Command, finish: Finish): void {
     .addOption(json())
     .action(async (file, options) => finish(await planCommand(file, options)));
   onTarget(program, "compile", "print the topology, the contracts and the promises for a target")
-    .addOption(
-      new Option(
-        "-f, --format <format>",
-        "json: everything; definitions: a file for rabbitmqctl import_definitions; aws-json: a CloudFormation template; emulator-config: a file for the emulator of Service Bus; terraform: resources in Terraform's JSON syntax",
-      )
-        .argParser(exportFormat)
-        .default("json"),
+    .option(
+      "-f, --format <format>",
+      "json: everything; definitions: a file for rabbitmqctl import_definitions; aws-json: a CloudFormation template; emulator-config: a file for the emulator of Service Bus; terraform: resources in Terraform's JSON syntax",
+      exportFormat,
+      "json",
     )
-    .addOption(new Option("--vhost <name>", "the virtual host in a definitions file; / by default"))
+    .option("--vhost <name>", "the virtual host in a definitions file; / by default")
     .addOption(output())
     .addOption(json())
     .action(async (file, options) => finish(await compileCommand(file, options)));
@@ -156,13 +154,11 @@ function addCompilerCommands(program: Command, finish: Finish): void {
     "compile, then prove for every consumer that nothing is lost, loops or comes early; for CI",
   )
     .addOption(reportFormat("sarif: for code scanning; github: annotations in GitHub Actions"))
-    .addOption(
-      new Option(
-        "--from <file>",
-        "the deployed declaration, its compiled form or an export of its stack (.json): also prove the change from it; that of the lock by default",
-      ),
+    .option(
+      "--from <file>",
+      "the deployed declaration, its compiled form or an export of its stack (.json): also prove the change from it; that of the lock by default",
     )
-    .addOption(new Option("--from-target <target>", "its target and strategy, if they differ"))
+    .option("--from-target <target>", "its target and strategy, if they differ")
     .addOption(output())
     .addOption(watch())
     .addOption(json())
@@ -200,9 +196,7 @@ function addReaderCommands(program: Command, finish: Finish): void {
     "play a scenario: arrivals, outages, crashes; show delays, queue depths and the worst retry storm",
   )
     .option("--scenario <file>", "the scenario, .json or .yaml; by default an hour without an outage")
-    .addOption(
-      new Option("--seed <number>", "the seed of the random numbers, instead of the scenario's").argParser(seed),
-    )
+    .option("--seed <number>", "the seed of the random numbers, instead of the scenario's", seed)
     .addOption(output())
     .addOption(json())
     .action(async (file, options) => finish(await (await import("./simulate.ts")).simulateCommand(file, options)));

@@ -151,44 +151,34 @@ export interface Contract extends BrokerContract<Operation> {
   readonly sources: readonly ContractSource[];
 }
 
+const calls = (javascript: string, dotnet: string, java: string): SdkCalls => ({ javascript, dotnet, java });
+
 /**
  * The names of each operation, the same in every contract. Source: reference of @azure/service-bus,
  * Azure.Messaging.ServiceBus, azure-messaging-servicebus.
  */
 export const sdkCalls: Contract["calls"] = Object.freeze({
-  complete: {
-    javascript: "receiver.completeMessage(message)",
-    dotnet: "args.CompleteMessageAsync(message)",
-    java: "receiver.complete(message)",
-  },
-  abandon: {
-    javascript: "receiver.abandonMessage(message)",
-    dotnet: "args.AbandonMessageAsync(message)",
-    java: "receiver.abandon(message)",
-  },
-  release: {
-    javascript: "message.delivery.release(), of rhea below the SDK",
-    dotnet: "none: args.AbandonMessageAsync(message), which counts a delivery",
-    java: "none: receiver.abandon(message), which counts a delivery",
-  },
-  closeSession: {
-    javascript: "receiver.close()",
-    dotnet: "args.ReleaseSession()",
-    java: "receiver.close()",
-  },
-  deadLetter: {
-    javascript: "receiver.deadLetterMessage(message, { deadLetterReason, deadLetterErrorDescription })",
-    dotnet: "args.DeadLetterMessageAsync(message, deadLetterReason, deadLetterErrorDescription)",
-    java: "receiver.deadLetter(message, new DeadLetterOptions().setDeadLetterReason(…).setDeadLetterErrorDescription(…))",
-  },
-  schedule: {
-    javascript: "sender.sendMessages({ ...copy, scheduledEnqueueTimeUtc })",
-    dotnet: "copy.ScheduledEnqueueTime = …; sender.SendMessageAsync(copy)",
-    java: "sender.sendMessage(copy.setScheduledEnqueueTime(…))",
-  },
-  send: {
-    javascript: "sender.sendMessages(copy)",
-    dotnet: "sender.SendMessageAsync(copy)",
-    java: "sender.sendMessage(copy)",
-  },
+  complete: calls(
+    "receiver.completeMessage(message)",
+    "args.CompleteMessageAsync(message)",
+    "receiver.complete(message)",
+  ),
+  abandon: calls("receiver.abandonMessage(message)", "args.AbandonMessageAsync(message)", "receiver.abandon(message)"),
+  release: calls(
+    "message.delivery.release(), of rhea below the SDK",
+    "none: args.AbandonMessageAsync(message), which counts a delivery",
+    "none: receiver.abandon(message), which counts a delivery",
+  ),
+  closeSession: calls("receiver.close()", "args.ReleaseSession()", "receiver.close()"),
+  deadLetter: calls(
+    "receiver.deadLetterMessage(message, { deadLetterReason, deadLetterErrorDescription })",
+    "args.DeadLetterMessageAsync(message, deadLetterReason, deadLetterErrorDescription)",
+    "receiver.deadLetter(message, new DeadLetterOptions().setDeadLetterReason(…).setDeadLetterErrorDescription(…))",
+  ),
+  schedule: calls(
+    "sender.sendMessages({ ...copy, scheduledEnqueueTimeUtc })",
+    "copy.ScheduledEnqueueTime = …; sender.SendMessageAsync(copy)",
+    "sender.sendMessage(copy.setScheduledEnqueueTime(…))",
+  ),
+  send: calls("sender.sendMessages(copy)", "sender.SendMessageAsync(copy)", "sender.sendMessage(copy)"),
 });

@@ -22,49 +22,33 @@ interface Place {
  * `internal/service/{sqs,sns,cloudwatch,lambda}`.
  */
 export function toDeploy({ system, region, account }: Place): Readonly<Record<string, Statement>> {
-  const allow = (service: string, names: readonly string[], resource: string): Statement => ({
+  const allow = (service: string, names: string, resource: string): Statement => ({
     Effect: "Allow",
-    Action: names.map((name) => `${service}:${name}`),
+    Action: names.split(" ").map((name) => `${service}:${name}`),
     Resource: resource,
   });
   const arn = (service: string, name: string): string => `${beginningOf(service, { region, account })}:${name}`;
-  const tags = ["TagResource", "UntagResource"];
   return {
     queues: allow(
       "sqs",
-      ["CreateQueue", "GetQueueAttributes", "SetQueueAttributes", "TagQueue", "UntagQueue", "ListQueueTags"],
+      "CreateQueue GetQueueAttributes SetQueueAttributes TagQueue UntagQueue ListQueueTags",
       arn("sqs", `${system}-*`),
     ),
     topics: allow(
       "sns",
-      [
-        "CreateTopic",
-        "GetTopicAttributes",
-        "SetTopicAttributes",
-        "ListTagsForResource",
-        ...tags,
-        "Subscribe",
-        "GetSubscriptionAttributes",
-        "SetSubscriptionAttributes",
-        "Unsubscribe",
-      ],
+      "CreateTopic GetTopicAttributes SetTopicAttributes ListTagsForResource TagResource UntagResource " +
+        "Subscribe GetSubscriptionAttributes SetSubscriptionAttributes Unsubscribe",
       arn("sns", `${system}-*`),
     ),
     alarms: allow(
       "cloudwatch",
-      ["PutMetricAlarm", "DescribeAlarms", "DeleteAlarms", "ListTagsForResource", ...tags],
+      "PutMetricAlarm DescribeAlarms DeleteAlarms ListTagsForResource TagResource UntagResource",
       arn("cloudwatch", `alarm:${system}-*`),
     ),
     functions: allow(
       "lambda",
-      [
-        "CreateEventSourceMapping",
-        "GetEventSourceMapping",
-        "UpdateEventSourceMapping",
-        "DeleteEventSourceMapping",
-        "ListTags",
-        ...tags,
-      ],
+      "CreateEventSourceMapping GetEventSourceMapping UpdateEventSourceMapping DeleteEventSourceMapping " +
+        "ListTags TagResource UntagResource",
       "*",
     ),
   };
