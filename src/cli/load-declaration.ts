@@ -38,13 +38,12 @@ export type Loaded = Checked<System> & { readonly locate?: Locate };
 export async function loadDeclaration(file: string): Promise<Loaded> {
   const extension = extname(file).toLowerCase();
   const found = statOrCode(file);
-  if (typeof found === "string") {
+  if (typeof found === "string")
     return refuseWhole(
       "RD001",
       found === "ENOENT" ? "there is no such file" : `the file cannot be read: ${found}`,
       nearestFile(file) ?? "check the path",
     );
-  }
   if (!found.isFile()) return refuseWhole("RD001", "this is not a file", "name the file of the declaration");
   switch (extension) {
     case ".json":
@@ -107,9 +106,8 @@ async function importDeclaration(file: string): Promise<Checked<System>> {
   const imported = await importModule(file);
   if (!imported.ok) return imported;
   const exported = exportOf(imported.value);
-  if (exported === undefined) {
+  if (exported === undefined)
     return refuseWhole("RD003", "the module has no default export", "write export default defineSystem({ … })");
-  }
   return checkSystem(exported);
 }
 

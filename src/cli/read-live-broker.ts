@@ -131,13 +131,11 @@ function addressOf(
   const hint = `in a password @ / ? # and % are written %40 %2F %3F %23 and %25; or leave it out and set ${names.password}`;
   if (!URL.canParse(text)) return refuse(`the URL is malformed: a port is a number up to 65535, and ${hint}`);
   const url = new URL(text);
-  if (url.protocol !== "http:" && url.protocol !== "https:") {
+  if (url.protocol !== "http:" && url.protocol !== "https:")
     return refuse("the URL begins with neither http: nor https:, which the management API uses");
-  }
   // A password with one of these characters would end up in the path, which is shown.
-  if (url.search !== "" || url.hash !== "" || url.pathname.includes("@")) {
+  if (url.search !== "" || url.hash !== "" || url.pathname.includes("@"))
     return refuse(`the URL has more than a host and the name of a virtual host; ${hint}`);
-  }
   const path = url.pathname.slice(1);
   if (path.includes("/"))
     return refuse("the path of the URL is one name; / in the name of a virtual host is written %2F");

@@ -62,13 +62,12 @@ function loadScenario(options: SimulateOptions, { compiled }: ProvedFile): Check
 
 function readScenario(file: string): Checked<unknown> {
   const extension = extname(file).toLowerCase();
-  if (![".json", ".yaml", ".yml"].includes(extension)) {
+  if (![".json", ".yaml", ".yml"].includes(extension))
     return refuseWhole(
       "RD001",
       `a scenario is a .json, .yaml or .yml file; this one ends in ${extension || "nothing"}`,
       "rename it",
     );
-  }
   const read = readText(file);
   if (!read.ok) return read;
   const parsed = parseText(read.value, extension === ".json" ? "json" : "yaml");

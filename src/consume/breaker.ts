@@ -39,9 +39,7 @@ const mostTried = 3;
 
 /** With null limits, failures are never an outage. */
 export function createBreaker(limits: BreakerLimits | null): Breaker {
-  if (limits === null) {
-    return { failed: () => null, succeeded: () => undefined, suspicion: () => 0, failures: () => 0 };
-  }
+  if (limits === null) return { failed: () => null, succeeded: () => undefined, suspicion: () => 0, failures: () => 0 };
   const pauses = growingPauses(limits.firstPauseMs, limits.longestPauseMs);
   let evidence = 0;
   let failures = 0;

@@ -43,9 +43,7 @@ export function settlementOf(
       const { askedMs } = verdict;
       if (askedMs === null) return { operations, values: { askedDelayMs: null, deadLetter, carried } };
       const asked = askedDelay(contract, attempt, askedMs);
-      if (!isLast && asked?.delayMs !== askedMs) {
-        settings.log(notKept(messageId, askedMs, asked?.delayMs ?? null));
-      }
+      if (!isLast && asked?.delayMs !== askedMs) settings.log(notKept(messageId, askedMs, asked?.delayMs ?? null));
       return {
         operations: asked?.operations ?? operations,
         values: { askedDelayMs: asked?.delayMs ?? null, deadLetter, carried },

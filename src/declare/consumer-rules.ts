@@ -54,16 +54,15 @@ function sourceRules(
   if (from === undefined && !(isPerInstance && isSound("from"))) return [];
   const entries = Object.entries(from ?? {});
   const declared = Object.keys(sources);
-  if (entries.length === 0) {
+  if (entries.length === 0)
     return diagnosed("RD109", {
       path,
       message: `consumer ${name} takes nothing from any source`,
       notes: isPerInstance ? ["the queue of an instance has no name that a producer could send to"] : [],
       help: `add a source and its routing keys, for example from: { ${declared[0] ?? "orders"}: ["order.placed"] }${isPerInstance ? "" : ", or leave from out if producers send straight to the work queue"}`,
     });
-  }
   return entries.flatMap(([source, keys]) => {
-    if (!Object.hasOwn(sources, source)) {
+    if (!Object.hasOwn(sources, source))
       return diagnosed("RD108", {
         path: [...path, source],
         message: `no source named ${JSON.stringify(source)} is declared`,
@@ -72,7 +71,6 @@ function sourceRules(
           nearest(source, declared) ??
           `add it to sources, for example sources: { ${JSON.stringify(source)}: { kind: "topic" } }`,
       });
-    }
     return takenRules([...path, source], keys, Object(sources[source]) as TakenFrom);
   });
 }

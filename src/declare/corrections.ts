@@ -241,9 +241,8 @@ export function correctedFrom(path: readonly PathSegment[], value: unknown, inpu
   const declared = new Set<unknown>(Object.keys(Object(valueAt(input, ["sources"])) as object));
   const words = (Array.isArray(value) ? value : [value]) as readonly unknown[];
   if (words.every(isMapping)) return Object.assign({}, ...words.map((each) => correctedBinding(each) ?? each));
-  if (isAll || words.every((each) => declared.has(each))) {
+  if (isAll || words.every((each) => declared.has(each)))
     return Object.fromEntries([...(isAll ? declared : words)].map((each) => [each, "all"]));
-  }
   const known = [...declared].map(String);
   const near = words.map((each) => (/[.*#>]/.test(wordOf(each)) ? undefined : nearestWord(each, known)));
   if (near.every((each) => each !== undefined)) return Object.fromEntries(near.map((each) => [each, "all"]));

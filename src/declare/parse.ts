@@ -22,9 +22,8 @@ export function parseText(given: string, format: "json" | "yaml"): Checked<unkno
   if (text.trim() === "") return refuseWhole("RD004", "the file is empty", declareSomething);
   const data = format === "json" ? readJson(text) : readYaml(text);
   if (!data.ok) return data;
-  if (data.value === null || data.value === undefined) {
+  if (data.value === null || data.value === undefined)
     return refuseWhole("RD004", "the file has only blanks and comments", declareSomething);
-  }
   // Aliases may make a list that contains itself.
   return plainData(data.value);
 }
@@ -118,9 +117,8 @@ function readYaml(text: string): Checked<unknown> {
     return accepted(document.toJS({ maxAliasCount: 100 }));
   } catch (cause) {
     // The reader calls itself for each level.
-    if (cause instanceof RangeError) {
+    if (cause instanceof RangeError)
       return refuseWhole("RD005", "this YAML is nested too deep to be read", "declare it with fewer levels");
-    }
     return (
       bareWildcard(text) ?? refuseWhole("RD002", `this is not YAML: ${firstLine((cause as Error).message)}`, correctIt)
     );

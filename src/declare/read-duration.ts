@@ -77,9 +77,8 @@ export function isGuessed(value: unknown, text: string): boolean {
 /** Many people know durations from ISO 8601, where `P5M` is five months. */
 export function durationHelp(value: unknown, isRetention: boolean): string {
   const [, months] = /^P(\d+)M$/i.exec(wordOf(value)) ?? [];
-  if (months !== undefined) {
+  if (months !== undefined)
     return `write it as "${months}m", if you mean minutes: in ISO 8601 ${wordOf(value)} is months`;
-  }
   const [, number] = /^\s*(\d+)\s*$/.exec(wordOf(value)) ?? [];
   if (number === undefined) return 'write it as "250ms", "30s", "5m", "2h" or "14d"';
   if (Number(number) === 0) return 'write it as "1s" or longer';

@@ -26,22 +26,20 @@ export function takenRules(path: readonly PathSegment[], taken: Taken, source: T
       help: "list the routing keys, or make the source a topic or a fanout",
     });
   }
-  if (kind === "fanout") {
+  if (kind === "fanout")
     return diagnosed("RD110", {
       path,
       message: "a fanout source ignores routing keys, so the list would filter nothing",
       value: keys,
       help: 'write "all", or make the source a topic',
     });
-  }
-  if (keys.length === 0) {
+  if (keys.length === 0)
     return diagnosed("RD109", {
       path,
       message: "the list of routing keys is empty, so nothing would arrive",
       value: keys,
       help: 'list at least one routing key, or write "all"',
     });
-  }
   return keys.flatMap((key, index) => {
     const problem = routingKeyProblem(key, index, keys, source);
     return problem === undefined ? [] : diagnosed("RD110", { path: [...path, index], value: key, ...problem });
@@ -82,9 +80,8 @@ function headersRules(path: readonly PathSegment[], taken: HeadersMatch | readon
 
 function matchRules(path: readonly PathSegment[], value: HeadersMatch): Diagnostic[] {
   const names = Object.keys(value.headers);
-  if (names.length === 0) {
+  if (names.length === 0)
     return diagnosed("RD109", { path, message: "no header is named", value, help: 'name one, or write "all"' });
-  }
   if (value.match.endsWith("-with-x")) return [];
   return names
     .filter((header) => header.startsWith("x-"))
@@ -104,33 +101,27 @@ function routingKeyProblem(
   keys: readonly string[],
   { kind, exchangeType }: TakenFrom,
 ): { message: string; help: string } | undefined {
-  if (keys.indexOf(key) !== index) {
+  if (keys.indexOf(key) !== index)
     return { message: `${JSON.stringify(key)} is listed twice`, help: "remove one of the two" };
-  }
   const bytes = Buffer.byteLength(key);
-  if (bytes > 255) {
-    return { message: `the routing key has ${bytes} bytes; 255 are allowed`, help: "shorten it" };
-  }
+  if (bytes > 255) return { message: `the routing key has ${bytes} bytes; 255 are allowed`, help: "shorten it" };
   // Source: `validate_binding/2` in `rabbit_exchange_type_consistent_hash.erl`.
-  if (exchangeType === "x-consistent-hash" && !/^\+?0*[1-9]\d*$/.test(key)) {
+  if (exchangeType === "x-consistent-hash" && !/^\+?0*[1-9]\d*$/.test(key))
     return {
       message: "the key of a consistent hash is a weight: the broker refuses all but whole numbers above zero",
       help: 'write the weight, for example "10"',
     };
-  }
   const words = key.split(".");
-  if (kind === "direct" && words.some((word) => word === "*" || word === "#")) {
+  if (kind === "direct" && words.some((word) => word === "*" || word === "#"))
     return {
       message: "a direct source matches whole routing keys; * and # mean themselves there",
       help: "make the source a topic, or list the routing keys",
     };
-  }
-  if (kind === "topic" && words.includes(">")) {
+  if (kind === "topic" && words.includes(">"))
     return {
       message: "> is a wildcard of NATS; here # takes any number of words",
       help: `write ${JSON.stringify(words.map((word) => (word === ">" ? "#" : word)).join("."))}`,
     };
-  }
   if (kind === "topic" && words.some((word) => word.length > 1 && /[*#]/.test(word))) {
     const pattern = fromExpression(key) ?? wholeWildcards(words);
     return {

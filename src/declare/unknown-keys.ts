@@ -51,9 +51,8 @@ export function unknownKeySentences(mistake: Mistake, input: unknown): Sentences
     const consumers = new Set(likelyPlaces(mistake, input).map((place) => formatPath(place.slice(0, 2))));
     return { help: `move ${name === key ? "it" : "its keys"} into ${[...consumers].join(" and ")}` };
   }
-  if (formatPath(meant.slice(0, -1)) !== formatPath(path.slice(0, -1))) {
+  if (formatPath(meant.slice(0, -1)) !== formatPath(path.slice(0, -1)))
     return { ...notes, help: mappingAround(meant, edit, mistake, input) ?? `move it to ${formatPath(meant)}` };
-  }
   if (ownWord(key, [name]) === undefined) return {};
   if (better === undefined && schema?.["pattern"] === durationPattern.source && withGuessedUnits(given) !== undefined)
     return { ...notes, help: durationHelp(given, name === "retain").replace("it as", `${name}:`) };

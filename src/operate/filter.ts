@@ -98,9 +98,8 @@ function textTests({ group, reason, error, type, failedIn, routingKey, redrive }
 function timeTests({ from, to }: FilterInput, nowMs: number, problems: string[]): Test[] {
   const timeOf = (text: string): number => {
     const atMs = durationPattern.test(text) ? nowMs - parseDurationMs(text) : isoMs(text);
-    if (Number.isNaN(atMs)) {
+    if (Number.isNaN(atMs))
       problems.push(`${JSON.stringify(text)} is no time: write 2026-03-01T08:00:00Z, or 2h for two hours ago`);
-    }
     return atMs;
   };
   const fromMs = from === undefined ? null : timeOf(from);

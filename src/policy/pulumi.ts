@@ -66,14 +66,13 @@ function validationOf(
   | Pick<StackValidationPolicy, "validateStack"> {
   const { rule } = selected;
   const settingsOf = settingsReader(selected);
-  if (rule.kind === "topology") {
+  if (rule.kind === "topology")
     return {
       validateStack: onlyWith(queueTypeOf(rule), (stack, report) => {
         const shown = { ...emptyStack, resources: reader.read(rule, stack.resources) };
         for (const { text, urn } of judge(rule, shown, settingsOf(stack.getConfig()), today())) report(text, urn);
       }),
     };
-  }
   const judged = (resource: ResourceValidationArgs): readonly ShownViolation[] => {
     if (!isAskedAbout(rule, resource.type)) return [];
     const shown = { ...emptyStack, asked: [askedResource(resource)], tags: resource.stackTags };

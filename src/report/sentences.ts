@@ -39,9 +39,8 @@ export function worstCaseOf(plan: ConsumerPlan, retry: RetryPlan, contract?: Con
 
 /** The same as a number, and whether it includes the time of the handlers. */
 export function worstCaseMsOf(plan: ConsumerPlan, retry: RetryPlan, contract?: Contract) {
-  if (contract !== undefined && "worstCaseToDeadLetterMs" in contract) {
+  if (contract !== undefined && "worstCaseToDeadLetterMs" in contract)
     return { isBounded: true, durationMs: contract.worstCaseToDeadLetterMs };
-  }
   return { isBounded: plan.handlerTimeoutMs !== null, durationMs: retry.worstCaseToDeadLetterMs };
 }
 

@@ -38,7 +38,7 @@ export function eventRules(
 ): Diagnostic[] {
   const endMs = parseDurationMs(duration ?? defaults.duration) + parseDurationMs(drain ?? defaults.drain);
   return events.flatMap((event, index) => {
-    if (parseDurationMs(event.to) <= parseDurationMs(event.from)) {
+    if (parseDurationMs(event.to) <= parseDurationMs(event.from))
       return diagnosed("RD504", {
         path: ["events", index, "to"],
         message: `the event ${event.kind} ends at ${event.to}, which is not after its beginning at ${event.from}`,
@@ -46,7 +46,6 @@ export function eventRules(
         notes: ["both are measured from the start of the simulation"],
         help: "choose a later time",
       });
-    }
     if (parseDurationMs(event.from) < endMs) return [];
     return diagnosed("RD504", {
       path: ["events", index, "from"],

@@ -33,13 +33,12 @@ export function readPreview(text: string): Checked<Preview> {
     return isStream ? refuseWhole("RD904", "this is a stream of events, not one document", unsetStreaming) : parsed;
   }
   const digest = parsed.value;
-  if (!isEntry(digest) || !isDigest(digest)) {
+  if (!isEntry(digest) || !isDigest(digest))
     return refuseWhole(
       "RD904",
       "this is JSON, but not the output of pulumi preview --json",
       "run pulumi preview --json --show-sames",
     );
-  }
   const steps = stepsIn(digest["steps"]);
   if (steps === null) {
     const help = "use a version of Redeliver that knows this version of Pulumi";
@@ -78,9 +77,7 @@ function missingIn(digest: Entry, steps: readonly PreviewStep[]): Diagnostic | n
       "correct the errors that pulumi preview reports, and run it again",
     );
   }
-  if (!isEntry(changeSummary)) {
-    return incomplete("the preview did not finish", "run it again, and read its messages");
-  }
+  if (!isEntry(changeSummary)) return incomplete("the preview did not finish", "run it again, and read its messages");
   const wanted = Number(changeSummary["same"] ?? 0);
   const shown = steps.filter(({ op }) => op === "same").length;
   if (shown >= wanted) return null;

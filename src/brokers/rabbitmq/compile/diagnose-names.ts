@@ -70,7 +70,7 @@ function sourceProblems(plan: Plan, source: string): Diagnostic[] {
   if (half.length > 0) return half;
   const path = pathOfSource(plan, source);
   const reserved = attemptExchangePrefix(sharedPrefix(plan));
-  if (exchange.startsWith(reserved)) {
+  if (exchange.startsWith(reserved))
     return diagnosed("RD204", {
       path,
       message: `names of exchanges that start with ${reserved} are reserved`,
@@ -78,7 +78,6 @@ function sourceProblems(plan: Plan, source: string): Diagnostic[] {
       notes: ["exchanges with these names tell the number of the attempt"],
       help: "choose another name for the source",
     });
-  }
   return [
     ...(owner === "other" || !isNamed(path) ? [] : brokersOwn(path, exchange)),
     ...nameProblems(path, isNamed(path) ? exchange : source, exchange).map((each) =>
@@ -127,26 +126,23 @@ function queueProblems(all: Plan, plan: ConsumerPlan): Diagnostic[] {
 function nameProblems(path: readonly string[], name: string, longest: string): Diagnostic[] {
   const problem = (message: string, note: string, help: string): Diagnostic[] =>
     diagnosed("RD204", { path, message, value: name, notes: [note], help });
-  if (/[/@]/.test(name)) {
+  if (/[/@]/.test(name))
     return problem(
       `the name ${JSON.stringify(name)} has a ${name.includes("/") ? "/" : "@"} in it`,
       "the Pulumi provider splits its resource ids at / and @, and would find another resource, or none",
       "use letters, digits, dots, dashes and underscores",
     );
-  }
-  if (/^\d+$/.test(name)) {
+  if (/^\d+$/.test(name))
     return problem(
       `the name ${JSON.stringify(name)} is a number`,
       "the Pulumi provider turns a name of digits into a number, and RabbitMQ then refuses it",
       `give it a name with a letter in it, for example "c${name}"`,
     );
-  }
-  if (name.trim() !== name) {
+  if (name.trim() !== name)
     return problem(
       "the name has a blank at its start or end",
       "such names look alike on a screen",
       "use letters, digits, dots, dashes and underscores",
     );
-  }
   return longName({ path, name, what: "a name", longest, most: rabbitmqLimits.nameBytes, unit: "bytes" });
 }

@@ -94,7 +94,7 @@ export function refuseConsumer(
   const upgrade = upgradeTo === null ? [] : [`use the target ${formatTarget(upgradeTo)}, which keeps it`];
   const speaksNewer =
     plan.protocol === "amqp-1.0" && !hasSince(target, capabilities[target.version].deferralSincePatch);
-  if (target.strategy === "auto" && speaksNewer) {
+  if (target.strategy === "auto" && speaksNewer)
     return diagnostic("RD213", {
       path: ["consumers", plan.consumer, "protocol"],
       message: `${formatTarget(target)} has no strategy for a consumer that speaks AMQP 1.0`,
@@ -102,7 +102,6 @@ export function refuseConsumer(
       notes: objectionsInWords(objections),
       help: [...upgrade, 'use protocol: "amqp-0-9-1"'].join(", or "),
     });
-  }
   return refuseStrategy(plan.consumer, formatTarget(target), target.strategy, objections, upgrade);
 }
 

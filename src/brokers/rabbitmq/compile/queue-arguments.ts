@@ -63,7 +63,7 @@ export function diagnoseArguments(plan: ConsumerPlan, target: RabbitmqTarget): D
   const timeout = plan.queueArguments?.consumerTimeout;
   if (timeout === undefined) return [];
   const path = ["consumers", plan.consumer, "queueArguments", "consumerTimeout"];
-  if (!capabilities[target.version].consumerTimeoutPolicy) {
+  if (!capabilities[target.version].consumerTimeoutPolicy)
     return diagnosed("RD240", {
       path,
       message: `${formatTarget(target)} ignores the consumer timeout of a queue`,
@@ -71,7 +71,6 @@ export function diagnoseArguments(plan: ConsumerPlan, target: RabbitmqTarget): D
       notes: ["queues have it from 3.12 on"],
       help: "leave it out, and set consumer_timeout in rabbitmq.conf on every node",
     });
-  }
   const handlerMs = plan.handlerTimeoutMs ?? 0;
   if (parseDurationMs(timeout) > handlerMs) return [];
   return diagnosed("RD240", {

@@ -10,15 +10,12 @@ export function queueRefused(contract: Contract, queue: string, virtualHost: str
   const { code, message, condition, description } = (cause ?? {}) as Readonly<Record<string, unknown>>;
   // If another consumer asked for exclusive use, only the broker's text says so: the code is that of a missing
   // permission.
-  if (isLocked(cause) || /in exclusive use/.test(`${String(message)} ${String(description)}`)) {
+  if (isLocked(cause) || /in exclusive use/.test(`${String(message)} ${String(description)}`))
     return refused([takenAlone(queue)]);
-  }
-  if (code === 403 || condition === "amqp:unauthorized-access") {
+  if (code === 403 || condition === "amqp:unauthorized-access")
     return refused([notPermitted("read", { contract, name: queue, virtualHost, cause })]);
-  }
-  if (code === 406 && /'x-priority'.*rabbit_stream_queue/s.test(String(message))) {
+  if (code === 406 && /'x-priority'.*rabbit_stream_queue/s.test(String(message)))
     return refused([differing(queue, "queue", [difference("x-queue-type", "'quorum'", "'stream'")])]);
-  }
   if (code === 404 || condition === "amqp:not-found") return refused([missing("queue", queue)]);
   return cause;
 }

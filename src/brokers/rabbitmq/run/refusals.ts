@@ -71,12 +71,10 @@ function certificateRefused(host: string): Diagnostic {
 
 /** The advice for a code of the operating system, of TLS, or of Node's own check of certificates. */
 function helpFor(code: string): string {
-  if (code === "ERR_SSL_WRONG_VERSION_NUMBER" || code === "EPROTO") {
+  if (code === "ERR_SSL_WRONG_VERSION_NUMBER" || code === "EPROTO")
     return "the program that answers does not speak TLS: use the TLS port, 5671 by default, or write amqp: instead of amqps:";
-  }
-  if (/CERT|SIGNATURE|ISSUER|SELF_SIGNED|ALERT/.test(code)) {
+  if (/CERT|SIGNATURE|ISSUER|SELF_SIGNED|ALERT/.test(code))
     return "check the certificates: connection.tls.ca takes the authority of the broker's certificate, which has to name the host of the URL; cert and key are for a broker that asks for a client certificate, from an authority that it knows";
-  }
   return "check the host, the port (by default 5672 for amqp:, 5671 for amqps:), and whether the broker runs; after its first connection a consumer reconnects by itself";
 }
 

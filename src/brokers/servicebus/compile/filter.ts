@@ -22,12 +22,11 @@ export function filterOf(pattern: string, kind: SourceInput["kind"]): Filter {
     return sql(`${like(words)} AND NOT sys.Label LIKE '${tooMany}'`);
   }
   const groups = groupsOf(words);
-  if (groups.some((group) => group.kind === "stars")) {
+  if (groups.some((group) => group.kind === "stars"))
     return {
       message: `Service Bus cannot filter by ${JSON.stringify(pattern)}: its LIKE cannot match a single word beside any number of words`,
       help: "list the routing keys themselves, or take # in the place of *, which takes more: let the handler skip the rest",
     };
-  }
   const choices = alternatives(groups);
   if (choices.some((each) => each.length === 0)) return { filter: { kind: "true" } };
   return sql([...new Set(choices.map(like))].join(" OR "));

@@ -159,9 +159,7 @@ function queueOf(
 export function sourcesOf(whole: Plan, consumer: ConsumerPlan, target: ServicebusTarget): readonly ContractSource[] {
   const { from, order } = consumer;
   const queue = { kind: "queue", name: workQueueName(whole, consumer) } as const;
-  if (isDirect({ from })) {
-    return [{ source: null, entity: queue, routingKeys: "all", sessions: order === "per-key" }];
-  }
+  if (isDirect({ from })) return [{ source: null, entity: queue, routingKeys: "all", sessions: order === "per-key" }];
   return Object.entries(from).map(([source, routingKeys]) => ({
     source,
     entity: skus[target.sku].topics ? { kind: "topic", name: topicName(whole, source) } : queue,

@@ -52,9 +52,8 @@ export const alertCriteria = "Microsoft.Azure.Monitor.SingleResourceMultipleMetr
 /** The properties of a rule by ARM's names. */
 export function ruleBodyOf(filter: RuleFilter) {
   const requiresPreprocessing = false;
-  if (filter.kind !== "correlation") {
+  if (filter.kind !== "correlation")
     return { filterType: "SqlFilter" as const, sqlFilter: { sqlExpression: sqlOf(filter), requiresPreprocessing } };
-  }
   const correlationFilter = { label: filter.subject, requiresPreprocessing };
   return { filterType: "CorrelationFilter" as const, correlationFilter };
 }

@@ -21,11 +21,10 @@ export function perform(
   attempt: number,
 ): Outcomes {
   return performInOrder<MessageState, ModelState, Operation>(message, operations, (original, operation) => {
-    if (operation.operation === "schedule" || operation.operation === "send") {
+    if (operation.operation === "schedule" || operation.operation === "send")
       return sendCopy(semantics, original, operation, attempt).map((sent) =>
         sent.some((each) => each.message.place.kind === "refused") ? "refused" : { copies: sent, original },
       );
-    }
     const outcomes = semantics.step(original, { kind: eventOf(operation.operation) });
     if (outcomes.length === 0) return ["refused"];
     return outcomes.flatMap(([next]) => (next === undefined ? [] : [{ copies: [], original: next }]));

@@ -111,9 +111,8 @@ function situationOf(context: Context, state: ModelState): Situation {
     case "entity": {
       if (place.deadLetter !== null) return deadSituation(context, place, state);
       if (place.entity === contract.workQueue) {
-        if (place.status === "locked" && state.handler === "runs") {
+        if (place.status === "locked" && state.handler === "runs")
           return { kind: "handling", attempt: attemptIn(context, state.message) };
-        }
         return place.status === "active"
           ? { kind: "work", attempt: attemptIn(context, state.message) }
           : { kind: "waiting" };
@@ -168,14 +167,12 @@ function movesOf(context: Context, state: ModelState): Move<ModelState>[] {
     }
     if (place.status === "active") return [delivery(context, state), ...expiry(context, state)];
   }
-  if (place.status === "scheduled") {
+  if (place.status === "scheduled")
     return [
       timeMove(context, state, { kind: "schedule-due" }, "its time has come", wait?.fromMs ?? 0, wait?.toMs ?? 0),
     ];
-  }
-  if (semantics.step(message, { kind: "forward" }).length > 0) {
+  if (semantics.step(message, { kind: "forward" }).length > 0)
     return [timeMove(context, state, { kind: "forward" }, "it is forwarded", 0, 0)];
-  }
   return expiry(context, state);
 }
 

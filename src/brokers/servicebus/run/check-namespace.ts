@@ -60,14 +60,13 @@ export function whyNot(
 ): Diagnostic {
   const code = codeOf(error);
   if (code === "MessagingEntityNotFound") return missing(kind, path);
-  if (code === "UnauthorizedAccess") {
+  if (code === "UnauthorizedAccess")
     return diagnostic("RD807", {
       path: "options.connection",
       message: `Service Bus at ${host} does not let this client use ${path}`,
       notes: [`it needs the claim ${claim} there; a shared key may be for another entity, or wrong`],
       help: `correct the key, or give the client's identity the role ${claimOf(claim).role} on ${path}`,
     });
-  }
   const said = code === null || code === "GeneralError" ? (error as { name?: unknown }).name : code;
   return diagnostic("RD804", {
     path: "options.connection",

@@ -102,11 +102,10 @@ function filterProblems({ consumer, from }: ConsumerPlan, sources: Plan["sources
   return Object.entries(from).flatMap(([source, keys]) => {
     const filter = filterOf(keys, sources[source]?.kind ?? "topic");
     const path = ["consumers", consumer, "from", source];
-    if ("problems" in filter) {
+    if ("problems" in filter)
       return filter.problems.map(({ index, message, help }) =>
         diagnostic("RD216", { path: [...path, index], message, value: keys[index], help }),
       );
-    }
     const values = filter.values?.length ?? 0;
     if (values <= sqsLimits.filterValues) return [];
     return diagnosed("RD216", {
@@ -144,14 +143,13 @@ export function diagnoseRetention(input: StrategyInput, retention: Retention): D
   const { windowSeconds } = retention;
   const most = formatDurationMs(sqsLimits.retentionSeconds * 1_000);
   const window = formatDurationMs(windowSeconds * 1_000);
-  if (windowSeconds >= sqsLimits.retentionSeconds) {
+  if (windowSeconds >= sqsLimits.retentionSeconds)
     return diagnosed("RD609", {
       path: [...path, "retry"],
       message: `the retries of one message can take ${window}; SQS keeps a message for ${most} at most`,
       notes: ["SQS deletes an older message wherever it is, and does not move it to the dead queue"],
       help: "use fewer attempts or shorter delays",
     });
-  }
   // On a standard queue the work queue gets the rest of the 14 days. That must be more than the retries take.
   const leastSeconds = fifo ? 0 : Math.max(windowSeconds + 1, sqsLimits.leastRetentionSeconds);
   const isKept = retainMs === null || wholeSeconds(retainMs) + leastSeconds <= sqsLimits.retentionSeconds;
@@ -173,22 +171,20 @@ export function diagnoseRetention(input: StrategyInput, retention: Retention): D
 
 function tightRetention({ plan, retry }: StrategyInput, { workSeconds, leftSeconds }: Retention): Diagnostic[] {
   const path = ["consumers", plan.consumer];
-  if (retry.retainMs !== null && workSeconds < sqsDefaults.retentionSeconds) {
+  if (retry.retainMs !== null && workSeconds < sqsDefaults.retentionSeconds)
     return diagnosed("RD615", {
       path: [...path, "deadLetter", "retain"],
       message: `a message that no consumer receives within ${inWords(workSeconds)} is deleted from the work queue`,
       notes: [`SQS keeps a message for 14d in all; ${formatDurationMs(retry.retainMs)} of it are for the dead queue`],
       help: "choose a shorter retain, or make sure that no consumer is away for that long",
     });
-  }
-  if (retry.retainMs === null && leftSeconds < sqsDefaults.retentionSeconds) {
+  if (retry.retainMs === null && leftSeconds < sqsDefaults.retentionSeconds)
     return diagnosed("RD615", {
       path: [...path, "retry"],
       message: `a dead letter may be deleted ${inWords(leftSeconds)} after it came to the dead queue`,
       notes: [`SQS keeps a message for 14d in all; ${inWords(workSeconds)} of it may pass before it dies`],
       help: "use fewer attempts or shorter delays, or handle dead letters soon",
     });
-  }
   return [];
 }
 

@@ -58,7 +58,7 @@ function diagnoseRegion(region: string, partition: unknown): Diagnostic[] {
   const own = partitionOf(region);
   if (partition === undefined) return regions.includes(region) ? [] : [unknownRegion(region)];
   const named = wordOf(partition);
-  if (!/^aws(-[a-z]+)*$/.test(named) || (own !== null && own !== named)) {
+  if (!/^aws(-[a-z]+)*$/.test(named) || (own !== null && own !== named))
     return [
       unknownTarget({
         field: "partition",
@@ -67,7 +67,6 @@ function diagnoseRegion(region: string, partition: unknown): Diagnostic[] {
         help: own === null ? "write for example partition: aws" : `write partition: ${own}, or remove it`,
       }),
     ];
-  }
   return /^[a-z]+(-[a-z]+)+-\d+$/.test(region) ? [] : [unknownRegion(region)];
 }
 

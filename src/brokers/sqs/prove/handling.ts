@@ -59,9 +59,8 @@ function longestDelaySeconds(contract: Contract, attempt: number): number {
 
 /** Bounds the delay that a handler asks for: any whole number of seconds up to the longest. */
 export function bounded<Each extends Operation>(operation: Each, upToMs: number): Each {
-  if (operation.operation !== "ChangeMessageVisibility" || operation.visibilityTimeoutSeconds !== "asked") {
+  if (operation.operation !== "ChangeMessageVisibility" || operation.visibilityTimeoutSeconds !== "asked")
     return operation;
-  }
   return { ...operation, visibilityTimeoutSeconds: { from: 0, to: Math.ceil(upToMs / 1_000) } };
 }
 

@@ -121,9 +121,8 @@ function movesOf(context: Context, state: MessageState): Move<MessageState>[] {
     return queue === undefined || queue.redrive === null ? [] : [passing(context, state)];
   }
   const expiry = expiryOf(context, state);
-  if (place.status === "delayed" || (place.status === "in-flight" && !place.handled)) {
+  if (place.status === "delayed" || (place.status === "in-flight" && !place.handled))
     return [passing(context, state), ...expiry];
-  }
   if (place.status === "in-flight") return [...answersOf(context, state), ...expiry];
   const late = place.handled ? lateAnswersOf(context, state) : [];
   if (isUsedUp(context, state)) return [passing(context, state), ...late, ...expiry];
@@ -146,9 +145,8 @@ function passing(context: Context, state: MessageState): Move<MessageState> {
   const { semantics } = context;
   const { place } = state;
   const queue = place.kind === "queue" ? place.queue : "";
-  if (place.kind === "queue" && place.status === "visible") {
+  if (place.kind === "queue" && place.status === "visible")
     return moveOf("time", `a receive in ${queue}`, receive(context, state));
-  }
   const event: SqsEvent =
     place.kind === "queue" && place.status === "delayed" ? { kind: "delay-passes" } : { kind: "visibility-passes" };
   const label = event.kind === "delay-passes" ? "its delay passes" : "its visibility timeout passes";

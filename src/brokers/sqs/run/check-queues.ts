@@ -83,14 +83,13 @@ async function attributesOf(client: SQSClient, url: string): Promise<FoundAttrib
 function whyNot(error: unknown, { name }: SqsQueue, place: Place): Diagnostic {
   const { where } = place;
   const said = saidBy(error);
-  if (isMissing(error)) {
+  if (isMissing(error))
     return diagnostic("RD805", {
       path: name,
       message: `there is no queue ${name} at ${where}`,
       notes: ["SQS gives the same answer for a queue that these credentials may not see", said],
       help: "deploy the system before its consumers start: pulumi up, or redeliver compile --format aws-json and aws cloudformation deploy; or correct the region or the account",
     });
-  }
   if (isRefusal(error)) return notKnown(error, place);
   return diagnostic("RD804", {
     path: "options.connection",

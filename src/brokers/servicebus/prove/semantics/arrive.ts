@@ -35,9 +35,8 @@ export function arrive(world: World, state: MessageState, to: string): readonly 
   }
   const entity = world.entities.get(to);
   if (entity === undefined) throw new Error(`${JSON.stringify(to)} is no entity of the topology`);
-  if (entity.kind === "queue" && isKnown(world, to, state, entity.duplicateDetectionMs)) {
+  if (entity.kind === "queue" && isKnown(world, to, state, entity.duplicateDetectionMs))
     return [[lost(state, "duplicate", to)]];
-  }
   return settleDown(world, state, to, entity);
 }
 
@@ -67,9 +66,7 @@ function fanOut(world: World, state: MessageState, topic: string): readonly Outc
 /** The message rests in the entity, or the entity forwards it. Claims: session-wanted, no-expiry-while-forwarding. */
 function settleDown(world: World, state: MessageState, path: string, entity: Entity): readonly Outcome[] {
   const here = at(state, { kind: "entity", entity: path, deadLetter: null, status: "active" });
-  if (entity.requiresSession && state.content.sessionId === null) {
-    return deadLetter(world, here, "Session ID is null.");
-  }
+  if (entity.requiresSession && state.content.sessionId === null) return deadLetter(world, here, "Session ID is null.");
   return entity.forwardTo === null ? [[shortened(here, entity.timeToLiveMs)]] : forward(world, here, entity);
 }
 

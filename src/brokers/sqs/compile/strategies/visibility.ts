@@ -50,9 +50,8 @@ function objections(input: StrategyInput): Objection[] {
     const reason = `SQS counts whole seconds; a handler may ask for up to ${formatDurationMs(asked)}`;
     found.push({ reason, path: ["retry", "retryAfter", "max"] });
   }
-  if (asked !== null && seconds(asked) > most) {
+  if (asked !== null && seconds(asked) > most)
     found.push({ reason: beyond("that a handler may ask for", asked, most), path: ["retry", "retryAfter", "max"] });
-  }
   return found;
 }
 

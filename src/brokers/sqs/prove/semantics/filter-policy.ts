@@ -30,9 +30,8 @@ function matches(value: unknown, given: string | undefined): Answer {
   if (typeof value !== "object" || value === null) return "unknown";
   const [operator, operand] = Object.entries(value)[0] ?? [];
   if (operator === "exists" && typeof operand === "boolean") return yesIf(operand === (given !== undefined));
-  if (operator === "anything-but" && isTexts(operand)) {
+  if (operator === "anything-but" && isTexts(operand))
     return yesIf(given !== undefined && !(typeof operand === "string" ? [operand] : operand).includes(given));
-  }
   if (typeof operand !== "string") return "unknown";
   if (operator === "prefix") return yesIf(given?.startsWith(operand) === true);
   if (operator === "suffix") return yesIf(given?.endsWith(operand) === true);
