@@ -82,9 +82,7 @@ export async function supervise(words: readonly string[], cacheFolder: string | 
 }
 
 /** The exit code, or the reason that there is none. During an import it also has the file of the declaration. */
-async function outcomeOf(
-  thread: Worker,
-): Promise<{ readonly outcome: number | Failure; readonly file: string | undefined }> {
+async function outcomeOf(thread: Worker) {
   let file: string | undefined;
   let timer: NodeJS.Timeout | undefined;
   let watching: NodeJS.Timeout | undefined;

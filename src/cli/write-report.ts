@@ -22,11 +22,7 @@ import { writeWhole } from "./write-file.ts";
  * @returns the text for the terminal, and the written files
  * @throws UnwritableError if the folder cannot be written
  */
-export async function writeReport(
-  plan: Plan,
-  all: readonly ProvedFile[],
-  folder: string,
-): Promise<{ readonly text: string; readonly written: readonly string[] }> {
+export async function writeReport(plan: Plan, all: readonly ProvedFile[], folder: string) {
   const colour = paintOn(process.stdout);
   // Nobody reads more on a terminal, and the page has it.
   const printed = plan.consumers.length <= 50 ? plan : { ...plan, consumers: [] };

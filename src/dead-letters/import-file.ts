@@ -72,9 +72,7 @@ export async function importFile(desk: Desk, order: ImportOrder): Promise<Import
 }
 
 /** The queue and the consumer that an export names. Both are undefined if it has no first line of an export. */
-export async function namedIn(
-  file: string,
-): Promise<{ readonly queue: string | undefined; readonly consumer: string | undefined }> {
+export async function namedIn(file: string) {
   const reader = createExportReader();
   for await (const line of linesOf(file)) {
     reader.take(line);

@@ -215,8 +215,6 @@ export const systemSchema = z.strictObject({
 
 /** A consumer from the schema, with defaults filled in. */
 export type ConsumerOutput = z.output<typeof consumer>;
-/** A source from the schema. */
-export type SourceOutput = z.output<typeof source>;
 /** The JSON Schema of a declaration, for editors and for teams that do not write TypeScript. */
 export function declarationJsonSchema(): Record<string, unknown> {
   const schema = z.toJSONSchema(systemSchema, { io: "input", target: "draft-2020-12", override: addForm });

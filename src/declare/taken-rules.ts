@@ -95,12 +95,7 @@ function matchRules(path: readonly PathSegment[], value: HeadersMatch): Diagnost
     );
 }
 
-function routingKeyProblem(
-  key: string,
-  index: number,
-  keys: readonly string[],
-  { kind, exchangeType }: TakenFrom,
-): { message: string; help: string } | undefined {
+function routingKeyProblem(key: string, index: number, keys: readonly string[], { kind, exchangeType }: TakenFrom) {
   if (keys.indexOf(key) !== index)
     return { message: `${JSON.stringify(key)} is listed twice`, help: "remove one of the two" };
   const bytes = Buffer.byteLength(key);

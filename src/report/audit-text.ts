@@ -24,8 +24,6 @@ export interface AuditReport {
   readonly parts: readonly AuditedPart[];
 }
 
-export type AuditSummary = ReturnType<typeof summarise>;
-
 export function summarise({ reading, parts }: AuditReport) {
   const all = [...reading, ...parts.flatMap((part) => part.diagnostics)];
   return {

@@ -41,14 +41,8 @@ export function renderDot(graph: Graph): string {
 const clusterLook =
   'class=consumer, labeljust=l, style="rounded,filled", color="#d5dbe3", fillcolor="#f8fafc", fontcolor="#334155", margin=14';
 
-interface Look {
-  readonly shape: string;
-  readonly style: string;
-  /** Inches to the left and right of the label, and above and below it. */
-  readonly margin: string;
-}
-
-const looks: Readonly<Record<GraphNode["kind"], Look>> = {
+/** `margin`: inches to the left and right of the label, and above and below it. */
+const looks: Readonly<Record<GraphNode["kind"], Readonly<Record<"shape" | "style" | "margin", string>>>> = {
   source: { shape: "cds", style: "filled", margin: "0.16,0.12" },
   work: { shape: "box", style: "rounded,filled,bold", margin: "0.16,0.07" },
   tier: { shape: "box", style: "rounded,filled,dashed", margin: "0.16,0.07" },

@@ -28,11 +28,6 @@ export interface NumberedNode extends GraphNode {
   readonly number: string;
 }
 
-export interface NumberedEdge extends GraphEdge {
-  readonly fromNumber: string;
-  readonly toNumber: string;
-}
-
 const nodeOrder: readonly GraphNode["kind"][] = ["source", "instance", "work", "tier", "dead"];
 const edgeOrder: readonly GraphEdge["kind"][] = ["publish", "retry", "due", "dead"];
 

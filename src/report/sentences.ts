@@ -3,12 +3,6 @@ import { formatDurationMs } from "../declare/duration.ts";
 import { type ConsumerPlan, isDirect, matchesText, type RetryPlan } from "../plan/plan.ts";
 import type { Contract } from "./operations.ts";
 
-/** One line of a report about a consumer's plan: a term and its sentence. */
-export interface Sentence {
-  readonly term: string;
-  readonly text: string;
-}
-
 /** A duration, or the two between which it lies: `30s`, `30s … 36s`. */
 export function formatRangeMs(fromMs: number, toMs: number): string {
   return fromMs === toMs ? formatDurationMs(fromMs) : `${formatDurationMs(fromMs)} … ${formatDurationMs(toMs)}`;
@@ -66,7 +60,7 @@ export function originOf(plan: ConsumerPlan): string {
 }
 
 /** The sentences of a plan beside its timeline, in the order in which people ask. With a contract, also for its target. */
-export function sentencesOf(plan: ConsumerPlan, retry: RetryPlan, contract?: Contract): readonly Sentence[] {
+export function sentencesOf(plan: ConsumerPlan, retry: RetryPlan, contract?: Contract) {
   return [
     { term: "dead queue", text: deadSentence(plan, retry) },
     { term: "deliveries", text: deliveriesSentence(retry, contract) },

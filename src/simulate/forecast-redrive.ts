@@ -82,11 +82,7 @@ function played<State>(subjects: readonly Subject<State>[], scenario: Scenario):
 }
 
 /** Each step's copies at the rate, and then the wait without any. */
-function phasesOf(
-  steps: readonly number[],
-  perSecond: number,
-  waitMs: number,
-): { readonly phases: readonly Phase[]; readonly durationMs: number } {
+function phasesOf(steps: readonly number[], perSecond: number, waitMs: number) {
   const still = { isStopped: false, outage: null };
   let durationMs = 0;
   const phases = steps.flatMap((copies): readonly Phase[] => {

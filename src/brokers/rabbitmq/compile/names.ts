@@ -92,9 +92,6 @@ function inName(delayMs: number): string {
   return formatDurationMs(delayMs).replaceAll(" ", "");
 }
 
-/** Consumers share these two exchanges if they have the same delays. */
-export type ScheduleNames = ReturnType<typeof scheduleNames>;
-
 const longestSchedule = 60;
 
 /** A name that is as long as the longest of any schedule. */

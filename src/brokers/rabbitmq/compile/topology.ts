@@ -129,7 +129,7 @@ export function asInForce<Whole extends Pick<Topology, "policies" | "assumed">>(
 export function deadLetteringOf(
   given: Readonly<Record<string, unknown>>,
   policy: Readonly<Record<string, unknown>> | undefined,
-): { readonly exchange: string | null; readonly key: string | null } {
+) {
   const [exchange, key] = ["dead-letter-exchange", "dead-letter-routing-key"].map((name) => {
     const value = given[`x-${name}`] ?? policy?.[name];
     return typeof value === "string" ? value : null;

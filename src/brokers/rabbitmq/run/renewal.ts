@@ -10,9 +10,6 @@ const renewedAfter = 0.8;
 const shortestPauseMs = 1_000;
 const longestPauseMs = 30_000;
 
-/** Renews the credentials of one connection while it lives. */
-export type Renewal = ReturnType<typeof keepRenewed>;
-
 /**
  * Gives the broker new credentials before the old ones expire. From 4.3 on RabbitMQ closes a connection with expired
  * credentials, which costs every message in hand a delivery. Up to 4.0 it refuses new channels on it. Measured:

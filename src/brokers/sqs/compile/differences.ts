@@ -12,12 +12,7 @@ const byName: Writing = { queue: itself, topic: itself, source: itself, tags: ()
  * @param found the attributes under AWS's names, as text or as data. A symbol is a value that nobody may read
  * @param place the beginning of the ARN of each resource there: `eu-west-1:123456789012`
  */
-export function compareAttributes<Entity>(
-  table: Fields<Entity>,
-  entity: Entity,
-  found: Entry,
-  place: string,
-): { readonly settings: readonly DifferentSetting[]; readonly unsaid: readonly string[] } {
+export function compareAttributes<Entity>(table: Fields<Entity>, entity: Entity, found: Entry, place: string) {
   const wanted = propertiesOf(table, entity, byName);
   const settings: DifferentSetting[] = [];
   const unsaid: string[] = [];

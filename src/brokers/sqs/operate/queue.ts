@@ -38,10 +38,7 @@ export const bounded = (): { readonly abortSignal: AbortSignal } => ({
 });
 
 /** The attributes of the queue that a look needs: its visible and hidden letters, and its own dead queue. */
-export async function readQueue({
-  client,
-  url,
-}: DeadQueue): Promise<{ ready: number; hidden: number; deadAfter: string | null }> {
+export async function readQueue({ client, url }: DeadQueue) {
   const visible = "ApproximateNumberOfMessages";
   const notVisible = "ApproximateNumberOfMessagesNotVisible";
   const request = new GetQueueAttributesCommand({

@@ -126,9 +126,7 @@ async function inTurns(names: readonly string[], ask: (name: string) => Promise<
   return answers;
 }
 
-async function attempt(
-  run: () => Promise<Answers>,
-): Promise<{ readonly answers: Answers } | { readonly problem: unknown }> {
+async function attempt(run: () => Promise<Answers>) {
   try {
     return { answers: await run() };
   } catch (problem) {
@@ -136,11 +134,7 @@ async function attempt(
   }
 }
 
-async function leftOut(
-  what: string,
-  needed: string,
-  run: () => Promise<Answers>,
-): Promise<{ readonly answers: Answers; readonly warnings: readonly Diagnostic[] }> {
+async function leftOut(what: string, needed: string, run: () => Promise<Answers>) {
   const read = await attempt(run);
   if ("answers" in read) return { answers: read.answers, warnings: [] };
   const warning = diagnostic("RD409", {
