@@ -15,9 +15,8 @@ import {
 } from "../../scripts/declaration-page.ts";
 import { asDuration, durationPattern, parseDurationMs } from "../../src/declare/duration.ts";
 import { parseText } from "../../src/declare/parse.ts";
-import { declarationJsonSchema } from "../../src/declare/schema.ts";
 import { formTexts } from "../../src/declare/schema-parts.ts";
-import { checkSystem } from "../../src/index.ts";
+import { checkSystem, declarationJsonSchema } from "../../src/index.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const root = resolve(import.meta.dirname, "../..");

@@ -1,16 +1,12 @@
 import { expect, test } from "vitest";
 
 import { proveLoaded } from "../../src/cli/commands.ts";
-import { checkSystem } from "../../src/declare/check.ts";
+import { checkSystem, type Diagnostic, parseTarget, plan, renderDiagnostics } from "../../src/index.ts";
 import { locateIn } from "../../src/declare/locate.ts";
 import { parseText } from "../../src/declare/parse.ts";
-import { parseTarget } from "../../src/brokers/index.ts";
-import type { Diagnostic } from "../../src/diagnostics/diagnostic.ts";
 import { renderGithub } from "../../src/diagnostics/github.ts";
-import { renderDiagnostics } from "../../src/diagnostics/render.ts";
 import { renderSarif } from "../../src/diagnostics/sarif.ts";
 import { renderPage } from "../../scripts/diagnostics-page.ts";
-import { plan } from "../../src/plan/plan.ts";
 import { expectGolden } from "../support/golden.ts";
 import { parseSarif } from "../support/sarif.ts";
 

@@ -4,11 +4,9 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { operating } from "../../src/brokers/rabbitmq/operate/index.ts";
-import type { DiagnosticCode } from "../../src/diagnostics/catalogue.ts";
-import { RefusedError } from "../../src/diagnostics/diagnostic.ts";
 import type { LetterFacts } from "../../src/operate/facts.ts";
 import { createExportReader } from "../../src/operate/ndjson.ts";
-import { brokers as compilers } from "../../src/index.ts";
+import { brokers as compilers, type DiagnosticCode, RefusedError } from "../../src/index.ts";
 import { docker } from "../support/broker-images.ts";
 import { byQueue } from "../support/dead-command.ts";
 import { deadQueue, fill, idsOf, stage } from "../support/dead-stage.ts";

@@ -4,8 +4,7 @@ import { type Right, waitUntil as waitFor } from "@redeliver/servicebus-emulator
 import type { ServicebusConnection } from "redeliver/consume";
 import { describe, expect, test } from "vitest";
 
-import { brokers } from "../../src/brokers/index.ts";
-import { RefusedError } from "../../src/index.ts";
+import { brokers, RefusedError } from "../../src/index.ts";
 import { selfSigned } from "../support/self-signed.ts";
 import { type ConsumedSystem, deployConsumed } from "../support/servicebus/consuming.ts";
 

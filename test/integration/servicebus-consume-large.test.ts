@@ -1,8 +1,7 @@
 import { waitUntil } from "@redeliver/servicebus-emulator";
 import { describe, expect, test } from "vitest";
 
-import { describeDeadLetter } from "../../src/consume/dead-letter/describe.ts";
-import { permanent } from "../../src/consume/index.ts";
+import { describeDeadLetter, permanent } from "../../src/consume/index.ts";
 import type { ServicebusTargetInput } from "../support/servicebus/register.ts";
 import { type ConsumedSystem, deployConsumed } from "../support/servicebus/consuming.ts";
 

@@ -11,8 +11,7 @@ import { GetTopicAttributesCommand } from "@aws-sdk/client-sns";
 import { DeleteQueueCommand, GetQueueAttributesCommand, ListQueueTagsCommand } from "@aws-sdk/client-sqs";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import type { SqsQueue, SqsTopology } from "../../src/brokers/sqs/compile/topology.ts";
-import { brokers } from "../../src/index.ts";
+import { brokers, type SqsQueue, type SqsTopology } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 import { queueArn, topicArn } from "../support/sqs/assigned-by-aws.ts";
 import { accountId, clientSettings, region } from "../support/sqs/clients.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 
-import { brokers } from "../../src/brokers/index.ts";
-import { type Diagnostic, RefusedError } from "../../src/index.ts";
+import { brokers, type Diagnostic, RefusedError } from "../../src/index.ts";
 import { until } from "../support/deployed-system.ts";
 import { checked, shopWith } from "../support/examples.ts";
 import { inTurn } from "../support/in-turn.ts";

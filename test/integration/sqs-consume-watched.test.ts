@@ -4,8 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 
 import { type Charge, runBilling } from "../../examples/consume-orders.ts";
-import { createMemoryStore } from "../../src/consume/idempotency/memory-store.ts";
-import { once } from "../../src/consume/idempotency/once.ts";
+import { createMemoryStore, once } from "../../src/consume/index.ts";
 import {
   attemptsOfCourse,
   type CourseLetter,

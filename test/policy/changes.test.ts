@@ -10,10 +10,9 @@ import { VHost } from "@pulumi/rabbitmq/vhost.js";
 import type { CustomResourceOptions, Resource } from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
 
-import type { PolicyOptions, RuleOptions } from "../../src/policy/index.ts";
+import { type PolicyOptions, type RuleOptions, rules } from "../../src/policy/index.ts";
 import { type JudgedPreview, judgePreview } from "../../src/policy/preview.ts";
 import { readPreview } from "../../src/policy/preview/read-preview.ts";
-import { rules } from "../../src/policy/rules.ts";
 import shop from "../../stacks/shop.ts";
 import { runExample } from "../support/example-program.ts";
 import { foundInProcess } from "../support/policy-in-process.ts";

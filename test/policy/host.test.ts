@@ -1,10 +1,9 @@
 import { parse } from "yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { type PolicyOptions, redeliverPolicies } from "../../src/policy/index.ts";
+import { type PolicyOptions, redeliverPolicies, rules } from "../../src/policy/index.ts";
 import { RefusedError } from "../../src/index.ts";
 import { docsOfRule } from "../../src/policy/rule.ts";
-import { rules } from "../../src/policy/rules.ts";
 import { runExample } from "../support/example-program.ts";
 import { type PolicyHost, type ReportedViolation, startPolicyHost, startRefusedPack } from "../support/policy-host.ts";
 import type { RegisteredResource } from "../support/pulumi.ts";

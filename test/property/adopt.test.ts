@@ -3,8 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { compileAndProve } from "../../src/compile/compile.ts";
-import { brokers, type CompiledSystem, type Topology } from "../../src/index.ts";
+import { brokers, compileAndProve, type CompiledSystem, type Topology } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
 import type { System } from "../../src/declare/system.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";

@@ -1,14 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { brokers, compile, parseTarget } from "../../src/index.ts";
+import { brokers, checkSystem, compile, parseTarget, type SystemInput } from "../../src/index.ts";
 import type { MessageState } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { InPhase } from "../../src/explore/phases.ts";
 import type { Subject } from "../../src/explore/model.ts";
 import { type ChangeVerdict, verifyChange, verifyChanges } from "../../src/verify/verify-change.ts";
 import { verify } from "../../src/verify/verify.ts";
-import { checkSystem } from "../../src/declare/check.ts";
-import type { SystemInput } from "../../src/index.ts";
 import { accepted } from "../support/examples.ts";
 import { mutantsOf } from "../support/mutants.ts";
 

@@ -1,11 +1,10 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-import { type ConsumeEvent, type Handler, permanent } from "redeliver/consume";
+import { type ConsumeEvent, type Handler, permanent, type Telemetry } from "redeliver/consume";
 
 import { prepare } from "../../src/consume/consume.ts";
 import { runConsumer, type Running } from "../../src/consume/run-consumer.ts";
-import type { Telemetry } from "../../src/consume/telemetry.ts";
 import {
   type CallFate,
   createScriptedBroker,

@@ -8,8 +8,7 @@ import type { Deployment } from "../../src/brokers/rabbitmq/foreign/deployment.t
 import { subjectsOf } from "../../src/brokers/rabbitmq/prove/model.ts";
 import { brokerTopologyOf, semanticsOf, semanticsVersionOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import type { BrokerEvent, BrokerTopology, MessageState } from "../../src/brokers/rabbitmq/prove/semantics.ts";
-import { compileAndProve, type Proved } from "../../src/compile/compile.ts";
-import { brokers, type TargetInput, type Topology } from "../../src/index.ts";
+import { brokers, compileAndProve, type Proved, type TargetInput, type Topology } from "../../src/index.ts";
 import { type JudgedDifference, judgeDrift } from "../../src/migrate/judge-drift.ts";
 import { type Effect, effects } from "../../src/verify/judge.ts";
 import { verifyAll } from "../../src/verify/verify.ts";

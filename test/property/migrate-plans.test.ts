@@ -2,10 +2,9 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 
 import type { ChangeRequest } from "../../src/brokers/migrating.ts";
-import { brokerOf } from "../../src/brokers/index.ts";
 import type { Deployment as Found } from "../../src/brokers/rabbitmq/foreign/deployment.ts";
 import { type BrokerTopology, semanticsOf, semanticsVersionOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
-import type { Topology } from "../../src/index.ts";
+import { brokerOf, type Topology } from "../../src/index.ts";
 import { type Deployed, readDeployed, underNewNames } from "../../src/migrate/deployed.ts";
 import { seeStep } from "../../src/migrate/judge-step.ts";
 import { planBack } from "../../src/migrate/plan-back.ts";

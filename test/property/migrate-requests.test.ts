@@ -1,12 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { brokerOf } from "../../src/brokers/index.ts";
 import type { ChangeRequest } from "../../src/brokers/migrating.ts";
 import type { Deployment as Found } from "../../src/brokers/rabbitmq/foreign/deployment.ts";
 import type { BrokerTopology, SemanticsVersion } from "../../src/brokers/rabbitmq/prove/semantics.ts";
 import { semanticsVersionOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
-import type { Topology } from "../../src/index.ts";
+import { brokerOf, type Topology } from "../../src/index.ts";
 import { type Deployed, readDeployed, underNewNames } from "../../src/migrate/deployed.ts";
 import { seeStep } from "../../src/migrate/judge-step.ts";
 import { planMigration } from "../../src/migrate/plan-migration.ts";

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { brokerOf } from "../../src/brokers/index.ts";
-import { compileAndProve, type SystemInput, type Target } from "../../src/index.ts";
+import { brokerOf, compileAndProve, type SystemInput, type Target } from "../../src/index.ts";
 import { verifyRedrive } from "../../src/verify/verify-redrive.ts";
 import { accepted, checked, shopWith } from "../support/examples.ts";
 import { type Equivalent, mutationPage, type Score, unexplained } from "../support/mutation-page.ts";

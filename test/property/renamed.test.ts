@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { brokerOf } from "../../src/brokers/index.ts";
-import { checkSystem, compile, type SystemInput, type TargetInput } from "../../src/index.ts";
+import { brokerOf, checkSystem, compile, type SystemInput, type TargetInput } from "../../src/index.ts";
 import { compareChange } from "../../src/migrate/compare-change.ts";
 import { type Deployed, readDeployed } from "../../src/migrate/deployed.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";

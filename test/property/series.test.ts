@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 
 import { explore } from "../../src/explore/explore.ts";
 import type { Cause, Model, Move, Subject } from "../../src/explore/model.ts";
-import { brokerOf, compile, parseTarget, type Target } from "../../src/index.ts";
-import type { Verdict } from "../../src/verify/verdict.ts";
+import { brokerOf, compile, parseTarget, type Target, type Verdict } from "../../src/index.ts";
 import { type ChangeVerdict, verifyChange } from "../../src/verify/verify-change.ts";
 import { verify } from "../../src/verify/verify.ts";
 import { contractMutantsOf } from "../support/contract-mutants.ts";

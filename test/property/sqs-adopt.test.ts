@@ -3,8 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { compileAndProve } from "../../src/compile/compile.ts";
-import { checkSystem, type CompiledSystem } from "../../src/index.ts";
+import { checkSystem, compileAndProve, type CompiledSystem } from "../../src/index.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
 import { anySqsDeclaration, anySqsTarget } from "../support/sqs-declarations.ts";
 import { listingOf, topicArnOf } from "../support/sqs-listing.ts";

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { brokers } from "../../src/brokers/index.ts";
-import { checkSystem, compile } from "../../src/index.ts";
+import { brokers, checkSystem, compile } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 import { anySqsDeclaration, anySqsTarget } from "../support/sqs-declarations.ts";
 import { arnOf, codesIn, findingsIn, listingOf, queue, redriveTo } from "../support/sqs-listing.ts";

@@ -1,7 +1,6 @@
 import { expect } from "vitest";
 
-import type { Graph } from "../../src/brokers/graph.ts";
-import type { Checked } from "../../src/diagnostics/diagnostic.ts";
+import type { Checked, Graph } from "../../src/index.ts";
 
 /** A compiled system is the same from an equal input, frozen, and survives JSON. */
 export function expectSameAgain(compiled: object, again: Checked<object>): void {

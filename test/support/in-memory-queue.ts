@@ -1,7 +1,6 @@
 import { operating } from "../../src/brokers/rabbitmq/operate/index.ts";
-import type { DeadQueue } from "../../src/dead-letters/dead-queue.ts";
+import type { DeadQueue, Letter } from "../../src/dead-letters/index.ts";
 import { factsOf } from "../../src/operate/facts.ts";
-import type { Letter } from "../../src/operate/letter.ts";
 import type { DeadLetters } from "../../src/operate/port.ts";
 import { describeDeadLetter } from "../../src/consume/dead-letter/describe.ts";
 

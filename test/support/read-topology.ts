@@ -1,7 +1,6 @@
-import { brokers } from "../../src/brokers/index.ts";
 import { readPulumiState } from "../../src/foreign/pulumi-state.ts";
 import type { brokerTopologyOf } from "../../src/brokers/rabbitmq/prove/semantics.ts";
-import type { Diagnostic } from "../../src/index.ts";
+import { brokers, type Diagnostic } from "../../src/index.ts";
 
 /** The result of a reader of topologies. */
 export type Read = ReturnType<typeof brokers.rabbitmq.auditor.file.read>;

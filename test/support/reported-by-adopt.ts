@@ -1,7 +1,5 @@
 import type { AdoptExample } from "../../examples/diagnostics/example.ts";
-import type { Diagnostic } from "../../src/diagnostics/diagnostic.ts";
-import type { BrokerName } from "../../src/brokers/index.ts";
-import { brokers, parseTarget } from "../../src/index.ts";
+import { type BrokerName, brokers, type Diagnostic, parseTarget } from "../../src/index.ts";
 import { type Adopted, adoptDeployment } from "../../src/migrate/adopt.ts";
 
 /** Adopts a file of a broker. @throws Error with the first diagnostic if it is refused */

@@ -1,6 +1,5 @@
-import { brokers } from "../../src/brokers/index.ts";
 import { queuePolicy } from "../../src/brokers/sqs/compile/queue-policy.ts";
-import { type CompiledSystem, type Diagnostic, renderDiagnostics } from "../../src/index.ts";
+import { brokers, type CompiledSystem, type Diagnostic, renderDiagnostics } from "../../src/index.ts";
 
 type Topology = CompiledSystem<"sqs">["topology"];
 type Queue = Topology["queues"][number];

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 
 import { afterDeployment } from "../../src/brokers/rabbitmq/compile/after-deployment.ts";
-import { compileAndProve, type Proved } from "../../src/compile/compile.ts";
-import { brokers, type Topology } from "../../src/index.ts";
+import { brokers, compileAndProve, type Proved, type Topology } from "../../src/index.ts";
 import { driftBetween, driftFrom, type JudgedDifference, judgeDrift } from "../../src/migrate/judge-drift.ts";
 import { accepted, checked } from "../support/examples.ts";
 import { strategiesOn, type Strategy } from "../support/strategies.ts";

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { brokerOf } from "../../src/brokers/index.ts";
-import { compileAndProve, type SystemInput, type Target } from "../../src/index.ts";
+import { brokerOf, compileAndProve, type SystemInput, type Target } from "../../src/index.ts";
 import { stepsOf } from "../../src/operate/redrive.ts";
 import { renderPlan } from "../../src/report/dead-redrive.ts";
 import { forecastRedrive } from "../../src/simulate/forecast-redrive.ts";

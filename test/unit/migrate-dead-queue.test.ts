@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { checkTarget, type Target } from "../../src/brokers/index.ts";
-import type { TargetInput } from "../../src/index.ts";
+import { checkTarget, type Target, type TargetInput } from "../../src/brokers/index.ts";
 import { readDeployed } from "../../src/migrate/deployed.ts";
 import { planMigration } from "../../src/migrate/plan-migration.ts";
 import { accepted, checked } from "../support/examples.ts";

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { nameClashes } from "../../src/contract/shared-problems.ts";
-import { checkSystem } from "../../src/declare/check.ts";
-import { compile, parseTarget } from "../../src/index.ts";
+import { checkSystem, compile, parseTarget } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
 
 const retry = { attempts: 2, backoff: { kind: "constant", delay: "1s" } };

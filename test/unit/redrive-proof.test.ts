@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { brokerOf } from "../../src/brokers/index.ts";
-import { compileAndProve, type CompiledSystem, type SystemInput, type Target } from "../../src/index.ts";
+import { brokerOf, compileAndProve, type CompiledSystem, type SystemInput, type Target } from "../../src/index.ts";
 import { accepted, checked, shopWith } from "../support/examples.ts";
 import { redriveCases } from "../support/redrive-cases.ts";
 import { verifyRedrive } from "../../src/verify/verify-redrive.ts";

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { compileAndProve } from "../../src/compile/compile.ts";
-import { brokers } from "../../src/index.ts";
+import { brokers, compileAndProve } from "../../src/index.ts";
 import { costChangeTable, costTable, costsByStrategy } from "../../src/report/costs.ts";
 import { renderHtml } from "../../src/report/html.ts";
 import { renderCompiledText, renderCostsText } from "../../src/report/text.ts";

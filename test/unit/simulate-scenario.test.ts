@@ -4,8 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import { parseText } from "../../src/declare/parse.ts";
 import { renderSimulation } from "../../src/report/simulation.ts";
-import { checkScenario } from "../../src/simulate/check-scenario.ts";
-import { simulate } from "../../src/simulate/simulate.ts";
+import { checkScenario, simulate } from "../../src/index.ts";
 import shop from "../../stacks/shop.ts";
 import { scenarioFor, subjectsFor } from "../support/simulation.ts";
 import { inFolderOfItsOwn, runCommand, type Said } from "../support/run-command.ts";

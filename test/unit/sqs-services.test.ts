@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 
-import { brokers, compile, type SystemInput } from "../../src/index.ts";
-import { compileAndProve } from "../../src/compile/compile.ts";
+import { brokers, compile, compileAndProve, type SystemInput } from "../../src/index.ts";
 import { driftFrom, judgeDrift } from "../../src/migrate/judge-drift.ts";
 import { registerSqs } from "../support/sqs/register.ts";
 import { accepted, checked } from "../support/examples.ts";

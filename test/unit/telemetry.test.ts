@@ -1,12 +1,11 @@
 import { ProxyTracerProvider, propagation, ROOT_CONTEXT, type SpanContext, trace } from "@opentelemetry/api";
 import { AlwaysOffSampler, BasicTracerProvider } from "@opentelemetry/sdk-trace-base";
 import { beforeAll, describe, expect, test } from "vitest";
-import { permanent, retryAfter } from "redeliver/consume";
+import { type ConsumeOptions, permanent, retryAfter } from "redeliver/consume";
 import { openTelemetry } from "redeliver/opentelemetry";
 
 import type { Adapter, Delivery, SettleValues } from "../../src/consume/port/adapter.ts";
 import { prepare } from "../../src/consume/consume.ts";
-import type { ConsumeOptions } from "../../src/consume/options.ts";
 import { runConsumer } from "../../src/consume/run-consumer.ts";
 import { createScriptedBroker } from "../support/consume/scripted-adapter.ts";
 import { until } from "../support/deployed-system.ts";

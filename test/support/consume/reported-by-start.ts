@@ -3,9 +3,8 @@ import { resolve } from "node:path";
 import { expect } from "vitest";
 import { parse } from "yaml";
 
-import { compile, type CompiledSystem, type Diagnostic, RefusedError } from "../../../src/index.ts";
+import { compile, type CompiledSystem, type Contract, type Diagnostic, RefusedError } from "../../../src/index.ts";
 import { loadAdapter, prepare } from "../../../src/consume/consume.ts";
-import type { Contract } from "../../../src/brokers/rabbitmq/compile/contract.ts";
 import { compareFound, type Found } from "../../../src/brokers/rabbitmq/run/deployed/compare.ts";
 import { noAnswer, queueRefused } from "../../../src/brokers/rabbitmq/run/queue-refusals.ts";
 import { noConnection } from "../../../src/brokers/rabbitmq/run/refusals.ts";

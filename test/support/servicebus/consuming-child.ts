@@ -1,8 +1,7 @@
 // A consumer in a process of its own, for a test to kill. It reports its actions on its output, a line each.
 import type { ServiceBusReceivedMessage } from "@azure/service-bus";
 
-import { consume } from "../../../src/consume/consume.ts";
-import type { ConsumeOptions } from "../../../src/consume/options.ts";
+import { consume, type ConsumeOptions } from "../../../src/consume/index.ts";
 import type { System } from "../../../src/index.ts";
 
 const { declared, options, offsetMs } = JSON.parse(process.argv[2] ?? "") as {

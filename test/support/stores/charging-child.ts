@@ -2,8 +2,7 @@
 // output, a line each.
 import { registerHooks } from "node:module";
 
-import type { ConsumeOptions } from "../../../src/consume/options.ts";
-import type { Running } from "../../../src/consume/run-consumer.ts";
+import type { ConsumeOptions, Running } from "../../../src/consume/index.ts";
 import type { System } from "../../../src/index.ts";
 import { type Books, type BooksPlace, openBooks } from "./books.ts";
 
