@@ -262,7 +262,7 @@ describe("a deployment to one broker needs only that broker's provider", () => {
     ["rabbitmq", "@pulumi/aws"],
     ["sqs", "@pulumi/rabbitmq"],
   ] as const;
-  test.each(cases)("deploying to %s needs no %s", { timeout: 60_000 }, (entry, missing) => {
+  test.each(cases)("deploying to %s needs no %s", (entry, missing) => {
     const script = `
       import { registerHooks } from "node:module";
       registerHooks({ resolve: (name, context, next) => {

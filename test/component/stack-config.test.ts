@@ -216,7 +216,7 @@ test("keys of other namespaces are ignored", async () => {
   expect(run.error).toBeUndefined();
 });
 
-test("the program runs in Node without a build", { timeout: 60_000 }, () => {
+test("the program runs in Node without a build", () => {
   const support = new URL("../support/pulumi.ts", import.meta.url).href;
   const script = `
     const { runProgram, stackProgram } = await import(${JSON.stringify(support)});

@@ -99,7 +99,7 @@ function servicesFor(text: string): { readonly services: ts.LanguageService; rea
 
 const plain = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
 
-describe("in TypeScript", { timeout: 120_000 }, () => {
+describe("in TypeScript", () => {
   test("each property has the schema's text as its comment", () => {
     const { services, file } = servicesFor(
       'import type { SystemInput } from "../src/declare/system.ts"; export declare const it: SystemInput;',

@@ -52,7 +52,7 @@ describe("a report", () => {
     rmSync(join(folder, "portable"), { recursive: true });
   });
 
-  describe.runIf(hasBrowser)("in a browser", { timeout: 60_000 }, () => {
+  describe.runIf(hasBrowser)("in a browser", () => {
     let browser: Browser;
     beforeAll(async () => {
       browser = await openBrowser();

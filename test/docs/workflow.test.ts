@@ -46,7 +46,7 @@ test("the workflow for declarations runs, and uploads the log that it wrote", ()
   expect(workflow.permissions["security-events"]).toBe("write");
 });
 
-test("the workflow for pull requests judges a preview, and annotates it", { timeout: 120_000 }, async () => {
+test("the workflow for pull requests judges a preview, and annotates it", async () => {
   const page = readFileSync(join(root, "docs/policy-in-ci.md"), "utf8");
   const [, block = ""] = /^```yaml\n([\s\S]*?)^```$/m.exec(page) ?? [];
   const workflow = parse(block) as Workflow;

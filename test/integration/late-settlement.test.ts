@@ -49,77 +49,73 @@ function processesOf({ nodes }: Cluster, vhost: string) {
 const versions = ["4.3", "4.0"] as const;
 
 describe.runIf(hasContainers).concurrent.each(versions)("a cluster of three nodes of %s", (version) => {
-  test(
-    "a worker's late settlement removes the dead letter that has its number in the next worker's count",
-    { timeout: 300_000 },
-    async (context) => {
-      const { expect } = context;
-      const cluster = await startCluster(version, deadLetterAgainMs);
-      context.onTestFinished(() => cluster.stop());
-      const [first, second] = cluster.nodes.map(({ broker }) => broker);
-      if (first === undefined || second === undefined) throw new Error("the cluster has no second node");
-      const { vhost, amqpUrl, dispose } = await createVhost(first);
-      context.onTestFinished(dispose);
-      const connection = await amqplib.connect(amqpUrl);
-      const channel = await connection.createConfirmChannel();
-      const safe = { "x-queue-type": "quorum", "x-overflow": "reject-publish" };
-      await channel.assertExchange(exchange, "direct");
-      await channel.assertQueue(dead, { arguments: safe });
-      await channel.bindQueue(dead, exchange, work);
-      await channel.assertQueue(work, {
-        arguments: {
-          ...safe,
-          "x-dead-letter-exchange": exchange,
-          "x-dead-letter-routing-key": work,
-          "x-dead-letter-strategy": "at-least-once",
-        },
-      });
-      for (const messageId of ["m0", "m1", "m2"]) channel.sendToQueue(work, Buffer.from("{}"), { messageId });
-      await channel.waitForConfirms();
-      await cluster.moveLeaders([vhost], 0, 0);
-      const processes = processesOf(cluster, vhost);
-      const deadLetter = async (by: amqplib.Channel): Promise<void> => {
-        const message = await by.get(work);
-        if (message === false) throw new Error("the work queue is empty");
-        by.nack(message, false, false);
-      };
-      const countOf = async (queue: string) => (await channel.checkQueue(queue)).messageCount;
+  test("a worker's late settlement removes the dead letter that has its number in the next worker's count", async (context) => {
+    const { expect } = context;
+    const cluster = await startCluster(version, deadLetterAgainMs);
+    context.onTestFinished(() => cluster.stop());
+    const [first, second] = cluster.nodes.map(({ broker }) => broker);
+    if (first === undefined || second === undefined) throw new Error("the cluster has no second node");
+    const { vhost, amqpUrl, dispose } = await createVhost(first);
+    context.onTestFinished(dispose);
+    const connection = await amqplib.connect(amqpUrl);
+    const channel = await connection.createConfirmChannel();
+    const safe = { "x-queue-type": "quorum", "x-overflow": "reject-publish" };
+    await channel.assertExchange(exchange, "direct");
+    await channel.assertQueue(dead, { arguments: safe });
+    await channel.bindQueue(dead, exchange, work);
+    await channel.assertQueue(work, {
+      arguments: {
+        ...safe,
+        "x-dead-letter-exchange": exchange,
+        "x-dead-letter-routing-key": work,
+        "x-dead-letter-strategy": "at-least-once",
+      },
+    });
+    for (const messageId of ["m0", "m1", "m2"]) channel.sendToQueue(work, Buffer.from("{}"), { messageId });
+    await channel.waitForConfirms();
+    await cluster.moveLeaders([vhost], 0, 0);
+    const processes = processesOf(cluster, vhost);
+    const deadLetter = async (by: amqplib.Channel): Promise<void> => {
+      const message = await by.get(work);
+      if (message === false) throw new Error("the work queue is empty");
+      by.nack(message, false, false);
+    };
+    const countOf = async (queue: string) => (await channel.checkQueue(queue)).messageCount;
 
-      await deadLetter(channel);
-      await until(20_000, async () => (await countOf(dead)) === 1);
-      // The second dead letter arrives. The worker is too slow to read the confirmation.
-      await processes.suspend(0, dead);
-      await deadLetter(channel);
-      await until(20_000, async () => (await processes.onTheirWay(0, work)) === 1);
-      await processes.suspendWorker(0);
-      await processes.resume(0, dead);
-      await until(20_000, async () => (await countOf(dead)) === 2);
-      // The next leader's worker sends it again, and counts from 0.
-      await processes.suspend(0, work);
-      await processes.elect(1, work);
-      await until(20_000, async () => (await countOf(dead)) === 3);
-      // The third dead letter finds no route for a while.
-      await channel.unbindQueue(dead, exchange, work);
-      const other = await amqplib.connect(Object.assign(new URL(amqpUrl), { host: new URL(second.amqpUrl).host }).href);
-      await deadLetter(await other.createChannel());
-      await until(20_000, async () => (await processes.onTheirWay(1, work)) === 1);
-      // The first worker reads its confirmation. Its node's member of the queue forwards the settlement.
-      await processes.resumeWorker(0);
-      await processes.resume(0, work);
-      await until(20_000, async () => (await processes.onTheirWay(1, work)) === 0);
-      // The second worker still knows the message, but ends with its leader.
-      await cluster.moveLeaders([vhost], 2, 1);
-      await channel.bindQueue(dead, exchange, work);
-      await sleep(2 * deadLetterAgainMs);
-      await other.close();
-      const letters: unknown[] = [];
-      for (;;) {
-        const letter = await channel.get(dead, { noAck: true });
-        if (letter === false) break;
-        letters.push(letter.properties.messageId);
-      }
-      expect([letters, await countOf(work)]).toEqual([["m0", "m1", "m1"], 0]);
-      await connection.close();
-    },
-  );
+    await deadLetter(channel);
+    await until(20_000, async () => (await countOf(dead)) === 1);
+    // The second dead letter arrives. The worker is too slow to read the confirmation.
+    await processes.suspend(0, dead);
+    await deadLetter(channel);
+    await until(20_000, async () => (await processes.onTheirWay(0, work)) === 1);
+    await processes.suspendWorker(0);
+    await processes.resume(0, dead);
+    await until(20_000, async () => (await countOf(dead)) === 2);
+    // The next leader's worker sends it again, and counts from 0.
+    await processes.suspend(0, work);
+    await processes.elect(1, work);
+    await until(20_000, async () => (await countOf(dead)) === 3);
+    // The third dead letter finds no route for a while.
+    await channel.unbindQueue(dead, exchange, work);
+    const other = await amqplib.connect(Object.assign(new URL(amqpUrl), { host: new URL(second.amqpUrl).host }).href);
+    await deadLetter(await other.createChannel());
+    await until(20_000, async () => (await processes.onTheirWay(1, work)) === 1);
+    // The first worker reads its confirmation. Its node's member of the queue forwards the settlement.
+    await processes.resumeWorker(0);
+    await processes.resume(0, work);
+    await until(20_000, async () => (await processes.onTheirWay(1, work)) === 0);
+    // The second worker still knows the message, but ends with its leader.
+    await cluster.moveLeaders([vhost], 2, 1);
+    await channel.bindQueue(dead, exchange, work);
+    await sleep(2 * deadLetterAgainMs);
+    await other.close();
+    const letters: unknown[] = [];
+    for (;;) {
+      const letter = await channel.get(dead, { noAck: true });
+      if (letter === false) break;
+      letters.push(letter.properties.messageId);
+    }
+    expect([letters, await countOf(work)]).toEqual([["m0", "m1", "m1"], 0]);
+    await connection.close();
+  });
 });

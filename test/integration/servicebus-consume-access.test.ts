@@ -1,6 +1,6 @@
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
-import { type Right, waitUntil as waitFor } from "@redeliver/servicebus-emulator";
+import { type Right, waitUntil } from "@redeliver/servicebus-emulator";
 import type { ServicebusConnection } from "redeliver/consume";
 import { describe, expect, test } from "vitest";
 
@@ -9,10 +9,6 @@ import { selfSigned } from "../support/self-signed.ts";
 import { type ConsumedSystem, deployConsumed } from "../support/servicebus/consuming.ts";
 
 const { claimOf } = brokers.servicebus.permissions;
-
-/** The time limit is long, because these tests and other programs share the machine. */
-const patient = { timeout: 240_000 };
-const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
 
 /** One for all tests: of several certificates with one name a client takes only the first into account. */
 const tlsIdentity = selfSigned("localhost");
@@ -31,7 +27,7 @@ const refusalOf = async (start: Promise<unknown>): Promise<readonly string[]> =>
   return error.diagnostics.map(({ code, message, notes, help }) => [code, message, ...notes, help].join(" | "));
 };
 
-describe.concurrent("a consumer of Service Bus with a shared access key", patient, () => {
+describe.concurrent("a consumer of Service Bus with a shared access key", () => {
   test("needs Listen and Send, and is refused at the start without them; it takes no message", async (context) => {
     const system = await deployConsumed(context.onTestFinished, declared);
     const { emulator } = system.lab;
@@ -90,7 +86,7 @@ describe.concurrent("a consumer of Service Bus with a shared access key", patien
   });
 });
 
-describe.concurrent("a consumer of Service Bus with a credential of Microsoft Entra", patient, () => {
+describe.concurrent("a consumer of Service Bus with a credential of Microsoft Entra", () => {
   /** The SDK fetches a new token this long before the old one expires. Source: 7.9.5, `_negotiateClaim`. */
   const renewedBeforeMs = 2 * 60_000;
 

@@ -1,4 +1,4 @@
-import { type Heard, waitUntil as waitFor } from "@redeliver/servicebus-emulator";
+import { type Heard, waitUntil } from "@redeliver/servicebus-emulator";
 import { describe, expect, test } from "vitest";
 
 import {
@@ -17,9 +17,6 @@ import { deployConsumed } from "../support/servicebus/consuming.ts";
 import type { ServicebusContract } from "../support/servicebus/drive.ts";
 import { type HeardAt, heardChangesOf } from "../support/servicebus/heard-changes.ts";
 import { breachesOf, type Ended } from "../support/servicebus/keeps-contract.ts";
-
-const patient = { timeout: 240_000 };
-const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
 
 /** The body of a message names its outcome. */
 const ended = (body: string, attempt: number): "success" | "transient" | "permanent" => {
@@ -86,7 +83,7 @@ interface Recorded extends HeardAt {
 
 const recorded = new Map<string, Recorded>();
 
-describe.concurrent("the contract on the wire of Service Bus", patient, () => {
+describe.concurrent("the contract on the wire of Service Bus", () => {
   test.for(Object.entries(strategies))(
     "%s: consume does exactly its operations after each attempt, with their values",
     async ([strategy, retry], { onTestFinished }) => {
@@ -142,7 +139,7 @@ describe("a single deviation on the wire of Service Bus", () => {
   });
 });
 
-describe.concurrent("a failing copy on Service Bus", patient, () => {
+describe.concurrent("a failing copy on Service Bus", () => {
   // On a slow machine the cut may come late. The delay is so long that the copy still comes after it.
   const once = { retry: { attempts: 3, backoff: { kind: "constant", delay: "5s" } }, crash: { deliveries: 5 } };
   const failsOnce = (_: unknown, { number }: { readonly number: number }): void => {

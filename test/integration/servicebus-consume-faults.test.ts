@@ -1,5 +1,5 @@
 import type { ServiceBusReceivedMessage } from "@azure/service-bus";
-import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
+import { waitUntil } from "@redeliver/servicebus-emulator";
 import { consume, describeDeadLetter } from "redeliver/consume";
 import { describe, expect, test } from "vitest";
 
@@ -7,15 +7,11 @@ import { RefusedError } from "../../src/index.ts";
 import { startProcess } from "../support/servicebus/consumer-process.ts";
 import { deployConsumed } from "../support/servicebus/consuming.ts";
 
-/** The time limit is long, because these tests and other programs share the machine. */
-const patient = { timeout: 240_000 };
-const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
-
 const constant = { kind: "constant", delay: "200ms" } as const;
 
 const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
 
-describe.concurrent("consume on Service Bus, with faults", patient, () => {
+describe.concurrent("consume on Service Bus, with faults", () => {
   test("a killed process leaves its message to the lock; a crash costs no attempt, and several kill the message", async (context) => {
     const system = await deployConsumed(context.onTestFinished, {
       retry: { attempts: 3, backoff: constant },
@@ -174,7 +170,7 @@ describe.concurrent("consume on Service Bus, with faults", patient, () => {
   });
 });
 
-describe.concurrent("consume on Service Bus, refused at the start", patient, () => {
+describe.concurrent("consume on Service Bus, refused at the start", () => {
   const codes = async (start: Promise<unknown>): Promise<readonly string[]> => {
     const error = await start.then(
       () => null,

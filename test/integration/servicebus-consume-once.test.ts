@@ -21,7 +21,7 @@ const stores = {
   },
 } as const;
 
-describe.concurrent("the guard on Service Bus, inside a consumer", { timeout: 240_000 }, () => {
+describe.concurrent("the guard on Service Bus, inside a consumer", () => {
   for (const [name, open] of Object.entries(stores))
     test(`with ${name}: each order is charged once, although it comes several times and its process dies before it completes`, async (context) => {
       const place = await open(context.onTestFinished);

@@ -1,16 +1,12 @@
-import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
+import { waitUntil } from "@redeliver/servicebus-emulator";
 import { describe, expect, test } from "vitest";
 
 import { deployConsumed } from "../support/servicebus/consuming.ts";
 
-/** The time limit is long, because these tests and other programs share the machine. */
-const patient = { timeout: 240_000 };
-const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
-
 const constant = { kind: "constant", delay: "200ms" } as const;
 const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
 
-describe.concurrent("consume on Service Bus, when connections and dependencies fail together", patient, () => {
+describe.concurrent("consume on Service Bus, when connections and dependencies fail together", () => {
   test("a lost connection requests no message when a handler becomes free", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, {
       retry: { attempts: 3, backoff: constant },

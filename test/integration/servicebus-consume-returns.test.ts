@@ -1,15 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { type Heard, waitUntil as waitFor, type Watcher } from "@redeliver/servicebus-emulator";
+import { type Heard, waitUntil, type Watcher } from "@redeliver/servicebus-emulator";
 import { describe, expect, test } from "vitest";
 
 import { stopInHand as stop } from "../support/consume/stopped-course.ts";
 import { startProcess } from "../support/servicebus/consumer-process.ts";
 import { type ConsumedSystem, type Consuming, deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
-
-/** The time limit is long, because these tests and other programs share the machine. */
-const patient = { timeout: 240_000 };
-const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
 
 /** A single delivery that counts is the last one. */
 const once = { retry: { attempts: 1, backoff: { kind: "immediate" } } };
@@ -37,7 +33,7 @@ function settlementsIn(system: ConsumedSystem, more: Watcher = {}): readonly str
 const stopInHand = async ({ consuming }: ConsumedSystem, times: number): Promise<readonly string[]> =>
   runsIn({ runs: await stop(times, async (handler, options) => consuming(handler as Handle, options)) });
 
-describe.concurrent("messages that a stop returns on Service Bus", patient, () => {
+describe.concurrent("messages that a stop returns on Service Bus", () => {
   test("in a session: stops cost no attempt, settle nothing, and keep the order", async ({ onTestFinished }) => {
     const system = await deployConsumed(onTestFinished, onceInOrder, longLock);
     const settlements = settlementsIn(system);

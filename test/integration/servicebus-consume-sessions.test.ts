@@ -1,12 +1,8 @@
-import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
+import { waitUntil } from "@redeliver/servicebus-emulator";
 import { describe, expect, test } from "vitest";
 
 import { startProcess } from "../support/servicebus/consumer-process.ts";
 import { type Consuming, deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
-
-/** The time limit is long, because these tests and other programs share the machine. */
-const patient = { timeout: 240_000 };
-const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
 
 const perKey = { retry: { attempts: 4, backoff: { kind: "immediate" } }, order: "per-key" };
 /** The lock of an unreturned session lasts longer than any test. */
@@ -19,7 +15,7 @@ const runsIn = ({ runs }: Pick<Consuming, "runs">): readonly string[] =>
   runs.map(({ body, attempt }) => `${body} ${attempt}`);
 const succeed: Handle = () => undefined;
 
-describe.concurrent("consume on Service Bus, with sessions", patient, () => {
+describe.concurrent("consume on Service Bus, with sessions", () => {
   test("messages of a session run one after the other, with retries in their place; sessions run in parallel", async (context) => {
     const system = await deployConsumed(context.onTestFinished, {
       retry: { attempts: 4, backoff: { kind: "immediate" } },

@@ -1,4 +1,4 @@
-import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
+import { waitUntil } from "@redeliver/servicebus-emulator";
 import { describeDeadLetter, permanent } from "redeliver/consume";
 import { beforeAll, describe, expect, test } from "vitest";
 
@@ -14,10 +14,6 @@ import { expectTraces } from "../support/consume/watched-traces.ts";
 import { deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
 import { registerGlobals } from "../support/telemetry.ts";
 
-/** The time limit is long, because these tests and other programs share the machine. */
-const patient = { timeout: 240_000 };
-const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
-
 const constant = { kind: "constant", delay: "200ms" } as const;
 /**
  * The copy carries a time to live for its delay. The consumer must receive it before that time has passed once more.
@@ -28,7 +24,7 @@ const messageOf = (body: string) => ({ body: Buffer.from(body), messageId: body,
 
 beforeAll(registerGlobals);
 
-describe.concurrent("a watched consumer on Service Bus", patient, () => {
+describe.concurrent("a watched consumer on Service Bus", () => {
   for (const strategy of ["scheduled", "immediate", "ttl-tier"] as const)
     test(`${strategy}: attempts and dead letters are in one trace, every metric counts, and no telemetry has a body`, async (context) => {
       const retry = { attempts: attemptsOfCourse, backoff: backoffs[strategy] };
@@ -64,7 +60,7 @@ describe.concurrent("a watched consumer on Service Bus", patient, () => {
     });
 });
 
-describe.concurrent("consume on Service Bus with one shared dead queue", patient, () => {
+describe.concurrent("consume on Service Bus with one shared dead queue", () => {
   test("dead letters there show their original queue, and the reason", async ({ onTestFinished }) => {
     const retry = { attempts: 2, backoff: { kind: "immediate" } };
     const system = await deployConsumed(onTestFinished, { retry }, { deadQueue: "shared" });

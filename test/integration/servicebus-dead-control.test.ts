@@ -10,8 +10,6 @@ import { ask, bodiesIn, connected, fill, isEven, stage, take, type Stage } from 
 
 ownJournal();
 
-const patient = { timeout: 240_000 };
-
 const control = async (command: string, id: string) => answerOf(runCommand(["dead", command, id, "--json"]));
 
 const sentAtLeast = async (system: Stage, count: number): Promise<void> =>
@@ -26,7 +24,7 @@ async function begin(system: Stage, letters: number) {
   return { id, ended: async () => answerOf(child.ended) };
 }
 
-test("pausing, going on and cancelling lose and double nothing, and no lock stays", patient, async () => {
+test("pausing, going on and cancelling lose and double nothing, and no lock stays", async () => {
   const system = await stage();
   const bodies = await fill(system, 300);
   const { id, ended } = await begin(system, 300);
@@ -52,7 +50,7 @@ const closings = [
   { title: "full", change: { maxSizeInMegabytes: 1 }, stopped: "is full" },
 ] as const;
 
-test.for(closings)("a redrive stops if the work queue is $title, and goes on later", patient, async (closing) => {
+test.for(closings)("a redrive stops if the work queue is $title, and goes on later", async (closing) => {
   const system = await stage();
   const { administration } = system.lab;
   // More than a megabyte, and most of it stays in the queue.
@@ -73,7 +71,7 @@ test.for(closings)("a redrive stops if the work queue is $title, and goes on lat
   expect([await both(), await bodiesIn(system, system.deadQueue)]).toEqual([bodies, []]);
 });
 
-test("without the right to send nothing moves", patient, async () => {
+test("without the right to send nothing moves", async () => {
   const system = await stage();
   const bodies = await fill(system, 3);
   process.env["SERVICEBUS_CONNECTION_STRING"] = system.lab.emulator.addKey("reader", ["Listen"]);
@@ -88,7 +86,7 @@ test("without the right to send nothing moves", patient, async () => {
 
 const cuts = ["a delivery comes", "a letter is completed", "a copy has arrived without an answer"] as const;
 
-test.for(cuts)("a redrive goes on if the connection is cut when %s", patient, async (moment) => {
+test.for(cuts)("a redrive goes on if the connection is cut when %s", async (moment) => {
   const system = await stage();
   const { emulator } = system.lab;
   const bodies = await fill(system, 40);
@@ -113,7 +111,7 @@ const kinds = {
   "a copy has arrived without an answer": "sent",
 } as const;
 
-test("a consumer that works meanwhile handles each letter once", patient, async () => {
+test("a consumer that works meanwhile handles each letter once", async () => {
   const system = await stage();
   const bodies = await fill(system, 40);
   const consumer = system.drive("billing", () => "success");
@@ -124,7 +122,7 @@ test("a consumer that works meanwhile handles each letter once", patient, async 
   expect([await bodiesIn(system, system.workQueue), await bodiesIn(system, system.deadQueue)]).toEqual([[], []]);
 });
 
-test("a dead queue that no declaration names sends its letters to its own queue", patient, async () => {
+test("a dead queue that no declaration names sends its letters to its own queue", async () => {
   const lab = await startLab(onTestFinished);
   process.env["SERVICEBUS_CONNECTION_STRING"] = lab.emulator.connectionString;
   await lab.queue("invoices");

@@ -6,8 +6,6 @@ import { ask, bodiesIn, connected, fill, isEven, stage, type Stage } from "../su
 
 ownJournal();
 
-const patient = { timeout: 240_000 };
-
 /** By default, the shortest that Service Bus allows. */
 async function withLocks(lockDuration = "PT5S"): Promise<Stage> {
   const system = await stage();
@@ -16,7 +14,7 @@ async function withLocks(lockDuration = "PT5S"): Promise<Stage> {
   return system;
 }
 
-test("each look of a connection shows all letters", patient, async () => {
+test("each look of a connection shows all letters", async () => {
   const system = await stage();
   await fill(system, 5);
   const letters = await connected();
@@ -25,7 +23,7 @@ test("each look of a connection shows all letters", patient, async () => {
   expect(looked.map(({ seen }) => seen)).toEqual([2, 5, 5]);
 });
 
-test("letters behind thousands of others are sent, and the others stay in order", patient, async () => {
+test("letters behind thousands of others are sent, and the others stay in order", async () => {
   const system = await stage();
   const others = await fill(system, 3_000, 1, () => "OTHER");
   const chosen = await fill(system, 6, 10_001, () => "CHOSEN");
@@ -39,7 +37,7 @@ test("letters behind thousands of others are sent, and the others stay in order"
   expect(String(head?.body)).toBe("1");
 });
 
-test("a low rate outlives no lock", patient, async () => {
+test("a low rate outlives no lock", async () => {
   const system = await withLocks();
   const bodies = await fill(system, 60);
   const words = ["--reason", "EVEN", "--confirm", "30", "--rate", "2", "--wait", "0s"];
@@ -48,7 +46,7 @@ test("a low rate outlives no lock", patient, async () => {
   expect(await bodiesIn(system, system.deadQueue)).toEqual(bodies.filter((body) => !isEven(body)));
 });
 
-test("letters that somebody deferred are sent by their numbers", patient, async () => {
+test("letters that somebody deferred are sent by their numbers", async () => {
   const system = await stage();
   const bodies = await fill(system, 10);
   const receiver = system.lab.receiver(system.deadQueue);
@@ -62,7 +60,7 @@ test("letters that somebody deferred are sent by their numbers", patient, async 
   expect(await bodiesIn(system, system.deadQueue)).toEqual(bodies.filter((body) => !isEven(body)));
 });
 
-test("a letter that somebody else has locked is sent when it is free, and none is reported gone", patient, async () => {
+test("a letter that somebody else has locked is sent when it is free, and none is reported gone", async () => {
   const system = await withLocks("PT15S");
   const bodies = await fill(system, 10);
   await system.lab.receive(system.deadQueue, 3);
@@ -71,7 +69,7 @@ test("a letter that somebody else has locked is sent when it is free, and none i
   expect((await bodiesIn(system, system.workQueue)).toSorted()).toEqual(bodies.toSorted());
 });
 
-test("a letter behind too many others is not reported gone", patient, async () => {
+test("a letter behind too many others is not reported gone", async () => {
   const system = await withLocks();
   await fill(system, 1_200, 1, () => "OTHER");
   await fill(system, 1, 10_001, () => "CHOSEN");
@@ -88,7 +86,7 @@ test("a letter behind too many others is not reported gone", patient, async () =
   expect((await bodiesIn(system, system.deadQueue)).length).toBe(1_201);
 });
 
-test("a refusal stops the redrive at once, with its name and nothing doubled", patient, async () => {
+test("a refusal stops the redrive at once, with its name and nothing doubled", async () => {
   const system = await stage();
   const bodies = await fill(system, 3);
   let tries = 0;

@@ -37,7 +37,7 @@ async function filled(): Promise<Stage> {
   return system;
 }
 
-test("letters of sessions keep their session, and the order in it", { timeout: 240_000 }, async () => {
+test("letters of sessions keep their session, and the order in it", async () => {
   const system = await filled();
   for (const reason of ["EVEN", "ODD"]) {
     const chosen = bodies.filter((body) => isEven(body) === (reason === "EVEN"));
@@ -49,7 +49,7 @@ test("letters of sessions keep their session, and the order in it", { timeout: 2
   expect(await bodiesIn(system, system.deadQueue)).toEqual([]);
 });
 
-test("a locked letter is not overtaken in its session, and a deferred one stays", { timeout: 240_000 }, async () => {
+test("a locked letter is not overtaken in its session, and a deferred one stays", async () => {
   const system = await filled();
   const { lab, workQueue, deadQueue } = system;
   await lab.administration.updateQueue({ ...(await lab.administration.getQueue(workQueue)), lockDuration: "PT10S" });

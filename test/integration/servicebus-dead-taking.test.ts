@@ -38,7 +38,7 @@ const idsIn = async (system: Stage, path: string): Promise<string[]> =>
 const why = ["--why", "no such customer", "--by", "ann"] as const;
 const parkedQueue = "shop.billing.parked";
 
-test("letters come back by an import into an ordinary queue, as they were", { timeout: 240_000 }, async () => {
+test("letters come back by an import into an ordinary queue, as they were", async () => {
   const system = await parking();
   await fillWith(system, 20);
   const [first, second] = [join(folder, "first"), join(folder, "second")];
@@ -54,7 +54,7 @@ test("letters come back by an import into an ordinary queue, as they were", { ti
   expect(gone).toMatchObject({ code: 2, usage: "there is no queue nowhere" });
 });
 
-test("letters are parked, come back, and end parked by the cap", { timeout: 240_000 }, async () => {
+test("letters are parked, come back, and end parked by the cap", async () => {
   const system = await parking();
   const { deadQueue, workQueue } = system;
   // The consumer of the test quotes the body, and a text that is not UTF-8 would not be whole.
@@ -72,7 +72,7 @@ test("letters are parked, come back, and end parked by the cap", { timeout: 240_
   expect([parked.length, left, await idsIn(system, deadQueue)]).toEqual([6, [], []]);
 });
 
-test("letters are edited with the original in the backup first", { timeout: 240_000 }, async () => {
+test("letters are edited with the original in the backup first", async () => {
   const system = await parking();
   const { deadQueue, workQueue } = system;
   await fillWith(system, 6);

@@ -77,7 +77,7 @@ async function sectionsIn(system: Stage, queue: string): Promise<readonly object
   });
 }
 
-test("an export, an import and an export give the same bytes, for every type", { timeout: 240_000 }, async () => {
+test("an export, an import and an export give the same bytes, for every type", async () => {
   const system = await stage({ deadLetter: { park: true } });
   const parkedQueue = "shop.billing.parked";
   await fc.assert(

@@ -14,7 +14,7 @@ import { ask, bodiesIn, connected, fill, isEven, stage, take } from "../support/
 
 ownJournal();
 
-test("a look shows every letter in order, exports it whole, and changes nothing", { timeout: 240_000 }, async () => {
+test("a look shows every letter in order, exports it whole, and changes nothing", async () => {
   const system = await stage();
   const { deadQueue } = system.contract("billing");
   const bodies = await fill(system, 300);
@@ -48,7 +48,7 @@ test("a look shows every letter in order, exports it whole, and changes nothing"
   expect(await bodiesIn(system, deadQueue)).toEqual(bodies);
 });
 
-test("a redrive sends the chosen half to the work queue alone, with a new count", { timeout: 240_000 }, async () => {
+test("a redrive sends the chosen half to the work queue alone, with a new count", async () => {
   const system = await stage();
   const { deadQueue, workQueue } = system.contract("billing");
   const bodies = await fill(system, 120);
@@ -76,7 +76,7 @@ test("a redrive sends the chosen half to the work queue alone, with a new count"
   expect(await bodiesIn(system, deadQueue)).toEqual(bodies.filter((body) => !isEven(body)));
 });
 
-test("a redrive stops when a letter dies again", { timeout: 240_000 }, async () => {
+test("a redrive stops when a letter dies again", async () => {
   const system = await stage();
   const { deadQueue } = system.contract("billing");
   await fill(system, 20);
@@ -106,7 +106,7 @@ test("a letter has all of its attempts in each life, also where duplicates are d
   expect(consumer.seen.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 1, 2, 3, 1, 2, 3]);
 });
 
-test("letters stay if the work queue is gone, and a subscription is refused", { timeout: 240_000 }, async () => {
+test("letters stay if the work queue is gone, and a subscription is refused", async () => {
   const system = await stage();
   await fill(system, 3);
   const { deadQueue } = system.contract("billing");

@@ -17,7 +17,7 @@ import { type ServicebusTargetInput, compileServicebus, registerServicebus } fro
 const target = { broker: "servicebus", sku: "standard" } as const;
 const messages = 10;
 
-test.each(cloudCases)("$name", { timeout: 180_000 }, async ({ to, unprotect }) => {
+test.each(cloudCases)("$name", async ({ to, unprotect }) => {
   const old = await inTurn(async () => registerServicebus(before, target));
   const now = to === null ? [] : (await inTurn(async () => registerServicebus(to, target))).resources;
   const { removed, error } = await removedBy(old.resources, now, unprotect);
@@ -85,47 +85,43 @@ type Decide = Parameters<typeof drive>[0]["decide"];
 test.each([
   { name: "without order", billing: common, work: "shop.billing" },
   { name: "in order", billing: inOrder, work: "shop.orders/Subscriptions/billing" },
-])(
-  "all dead letters go to a shared queue, and later ones to an own queue again, $name",
-  { timeout: 240_000 },
-  async ({ billing, work }) => {
-    const system = systemOf({ billing });
-    expect(leftBy(system, system, target, shared)).toEqual([]);
-    expect(leftBy(system, system, shared, target)).toEqual(["shop.dead"]);
-    const lab = await startLab(onTestFinished);
-    const deploy = async (to: ServicebusTargetInput): Promise<void> => {
-      const { resources } = await inTurn(async () => registerServicebus(system, to));
-      await applyToEmulator(lab.administration, resources);
-    };
-    const bodiesIn = async (path: string): Promise<ReadonlySet<unknown>> => {
-      const found = (await lab.peek(path)).map(({ body }) => body as unknown);
-      expect(new Set(found).size).toBe(found.length);
-      return new Set(found);
-    };
-    const own = `${work}/$DeadLetterQueue`;
-    // Each contract works on the topology of the other one.
-    const [before, after] = [target, shared].map((from) => driven(lab, system, from, () => "transient"));
-    if (before === undefined || after === undefined) throw new Error("there is no consumer");
+])("all dead letters go to a shared queue, and later ones to an own queue again, $name", async ({ billing, work }) => {
+  const system = systemOf({ billing });
+  expect(leftBy(system, system, target, shared)).toEqual([]);
+  expect(leftBy(system, system, shared, target)).toEqual(["shop.dead"]);
+  const lab = await startLab(onTestFinished);
+  const deploy = async (to: ServicebusTargetInput): Promise<void> => {
+    const { resources } = await inTurn(async () => registerServicebus(system, to));
+    await applyToEmulator(lab.administration, resources);
+  };
+  const bodiesIn = async (path: string): Promise<ReadonlySet<unknown>> => {
+    const found = (await lab.peek(path)).map(({ body }) => body as unknown);
+    expect(new Set(found).size).toBe(found.length);
+    return new Set(found);
+  };
+  const own = `${work}/$DeadLetterQueue`;
+  // Each contract works on the topology of the other one.
+  const [before, after] = [target, shared].map((from) => driven(lab, system, from, () => "transient"));
+  if (before === undefined || after === undefined) throw new Error("there is no consumer");
 
-    await deploy(target);
-    const first = await publish(lab, "first");
-    await before.pollUntil(async () => (await bodiesIn(own)).size === first.length);
-    const waiting = await publish(lab, "waiting");
-    await before.poll();
-    await deploy(shared);
-    await waitUntil(async () => (await bodiesIn("shop.dead")).size === first.length);
-    await before.pollUntil(async () => (await bodiesIn("shop.dead")).size === first.length + waiting.length);
-    const all = new Set([...first, ...waiting]);
-    expect([await bodiesIn("shop.dead"), await bodiesIn(own)]).toEqual([all, new Set()]);
+  await deploy(target);
+  const first = await publish(lab, "first");
+  await before.pollUntil(async () => (await bodiesIn(own)).size === first.length);
+  const waiting = await publish(lab, "waiting");
+  await before.poll();
+  await deploy(shared);
+  await waitUntil(async () => (await bodiesIn("shop.dead")).size === first.length);
+  await before.pollUntil(async () => (await bodiesIn("shop.dead")).size === first.length + waiting.length);
+  const all = new Set([...first, ...waiting]);
+  expect([await bodiesIn("shop.dead"), await bodiesIn(own)]).toEqual([all, new Set()]);
 
-    await deploy(target);
-    const later = await publish(lab, "later", ["C", "D"]);
-    await after.pollUntil(async () => (await bodiesIn(own)).size === later.length);
-    expect([await bodiesIn("shop.dead"), await bodiesIn(own)]).toEqual([all, new Set(later)]);
-    const seen = Map.groupBy([...before.seen, ...after.seen], ({ body }) => body);
-    expect([...seen.values()].filter(({ length }) => length > 2)).toEqual([]);
-  },
-);
+  await deploy(target);
+  const later = await publish(lab, "later", ["C", "D"]);
+  await after.pollUntil(async () => (await bodiesIn(own)).size === later.length);
+  expect([await bodiesIn("shop.dead"), await bodiesIn(own)]).toEqual([all, new Set(later)]);
+  const seen = Map.groupBy([...before.seen, ...after.seen], ({ body }) => body);
+  expect([...seen.values()].filter(({ length }) => length > 2)).toEqual([]);
+});
 
 test("a consumer in order that goes leaves its subscription, and its code handles all messages in order", async () => {
   const [old, now] = [systemOf({ billing: inOrder, mail: common }), systemOf({ mail: common })];

@@ -1,11 +1,9 @@
-import { waitUntil as waitFor } from "@redeliver/servicebus-emulator";
+import { waitUntil } from "@redeliver/servicebus-emulator";
 import { describe, expect, test } from "vitest";
 
 import { deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
 
 // Producers send straight to the work queue. There is no topic and no subscription before it.
-
-const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 120_000);
 
 const errors = { permanent: ["ValidationError"] };
 const immediately = { attempts: 3, backoff: { kind: "immediate" } };
@@ -25,7 +23,7 @@ const failing: Handle = ({ body }) => {
   throw Object.assign(new Error("the bank is down"), { name });
 };
 
-describe.concurrent("straight to the queue of Service Bus", { timeout: 240_000 }, () => {
+describe.concurrent("straight to the queue of Service Bus", () => {
   for (const { name: strategy, sku, billing, delayMs } of cases) {
     const perKey = "order" in billing;
     const queue = "queue" in billing ? billing.queue : "shop.billing";

@@ -200,82 +200,78 @@ const changes = [
   },
 ] as const;
 
-test.each(changes)(
-  "a migration $name keeps every message, and the declared order",
-  { timeout: 240_000 },
-  async (change) => {
-    const { before, after, places, old, isHeld } = change;
-    const lab = await startLab(onTestFinished);
-    const declaredOf = (own: object, more: object = {}) =>
-      checked({ ...system({ billing: { ...common, ...own } }), ...more });
-    const from = readDeployed(declaredOf(before), standard) as Deployed;
-    const wanted = declaredOf(after, "more" in change ? change.more : {});
-    const planned = planMigration(from, wanted, from.target);
-    if (!planned.ok) throw new Error(planned.diagnostics[0]?.message);
-    const { steps, held } = planned.value;
-    expect([steps.length, held.length > 0]).toEqual([2, isHeld]);
-    const [beside, last] = steps as unknown as readonly [Step, Step];
-    const deploy = async ({ system: declared, target }: Step): Promise<void> => {
-      const { resources } = await inTurn(async () => registerServicebus(declared, target));
-      await applyToEmulator(lab.administration, resources);
-    };
-    const { connectionString, managementConnectionString } = lab.emulator;
-    const handled: string[] = [];
-    const run = async (step: Step, consumer: string) => {
-      const connection = { connectionString, managementConnectionString };
-      const options = { target: step.target, connection, body: "text" } as const;
-      const running = await consume<"servicebus", string>(step.system, consumer, options, ({ body }, { number }) => {
-        if (number === 1 && Number(body.slice(1)) % 10 < 2) throw new Error("no");
-        handled.push(body);
-      });
-      onTestFinished(async () => running.stop("0ms"));
-      return running;
-    };
-    const published: string[] = [];
-    const publish = async (place: string): Promise<void> => {
-      const sender = lab.client.createSender(place);
-      for (let count = 0; count < 12; count++) {
-        const sessionId = published.length % 2 === 0 ? "A" : "B";
-        const body = `${sessionId}${published.length}`;
-        published.push(body);
-        await sender.sendMessages({ body: Buffer.from(body), messageId: body, sessionId, subject: "order.placed" });
-      }
-      await sender.close();
-    };
-    const isEmpty = async (path: string): Promise<boolean> => (await lab.peek(path)).length === 0;
+test.each(changes)("a migration $name keeps every message, and the declared order", async (change) => {
+  const { before, after, places, old, isHeld } = change;
+  const lab = await startLab(onTestFinished);
+  const declaredOf = (own: object, more: object = {}) =>
+    checked({ ...system({ billing: { ...common, ...own } }), ...more });
+  const from = readDeployed(declaredOf(before), standard) as Deployed;
+  const wanted = declaredOf(after, "more" in change ? change.more : {});
+  const planned = planMigration(from, wanted, from.target);
+  if (!planned.ok) throw new Error(planned.diagnostics[0]?.message);
+  const { steps, held } = planned.value;
+  expect([steps.length, held.length > 0]).toEqual([2, isHeld]);
+  const [beside, last] = steps as unknown as readonly [Step, Step];
+  const deploy = async ({ system: declared, target }: Step): Promise<void> => {
+    const { resources } = await inTurn(async () => registerServicebus(declared, target));
+    await applyToEmulator(lab.administration, resources);
+  };
+  const { connectionString, managementConnectionString } = lab.emulator;
+  const handled: string[] = [];
+  const run = async (step: Step, consumer: string) => {
+    const connection = { connectionString, managementConnectionString };
+    const options = { target: step.target, connection, body: "text" } as const;
+    const running = await consume<"servicebus", string>(step.system, consumer, options, ({ body }, { number }) => {
+      if (number === 1 && Number(body.slice(1)) % 10 < 2) throw new Error("no");
+      handled.push(body);
+    });
+    onTestFinished(async () => running.stop("0ms"));
+    return running;
+  };
+  const published: string[] = [];
+  const publish = async (place: string): Promise<void> => {
+    const sender = lab.client.createSender(place);
+    for (let count = 0; count < 12; count++) {
+      const sessionId = published.length % 2 === 0 ? "A" : "B";
+      const body = `${sessionId}${published.length}`;
+      published.push(body);
+      await sender.sendMessages({ body: Buffer.from(body), messageId: body, sessionId, subject: "order.placed" });
+    }
+    await sender.close();
+  };
+  const isEmpty = async (path: string): Promise<boolean> => (await lab.peek(path)).length === 0;
 
-    await deploy({ system: from.system, target: standard });
-    await publish(places[0]);
-    const first = await run({ system: from.system, target: standard }, "billing");
-    await waitUntil(() => handled.length > 0, 60_000);
-    await first.stop();
-    await publish(places[0]);
-    await deploy(beside);
-    await publish(places[0]);
-    await publish(places[1]);
-    expect(await isEmpty(old)).toBe(false);
-    const early = isHeld ? null : await run(beside, "billing");
-    const drains = await run(beside, "billing-before");
-    await waitUntil(() => isEmpty(old), 120_000);
-    await drains.stop();
-    expect(handled.includes(published.at(-1) ?? "") && isHeld).toBe(false);
-    await deploy(last);
-    await publish(places[1]);
-    await (early ?? (await run(last, "billing")));
-    await waitUntil(() => published.every((body) => handled.includes(body)), 120_000);
-    const own = (bodies: readonly string[], key: string): readonly string[] =>
-      [...new Set(bodies)].filter((body) => body.startsWith(key));
-    if (isHeld) for (const key of ["A", "B"]) expect(own(handled, key)).toEqual(own(published, key));
-    expect(new Set(handled)).toEqual(new Set(published));
-  },
-);
+  await deploy({ system: from.system, target: standard });
+  await publish(places[0]);
+  const first = await run({ system: from.system, target: standard }, "billing");
+  await waitUntil(() => handled.length > 0);
+  await first.stop();
+  await publish(places[0]);
+  await deploy(beside);
+  await publish(places[0]);
+  await publish(places[1]);
+  expect(await isEmpty(old)).toBe(false);
+  const early = isHeld ? null : await run(beside, "billing");
+  const drains = await run(beside, "billing-before");
+  await waitUntil(() => isEmpty(old));
+  await drains.stop();
+  expect(handled.includes(published.at(-1) ?? "") && isHeld).toBe(false);
+  await deploy(last);
+  await publish(places[1]);
+  await (early ?? (await run(last, "billing")));
+  await waitUntil(() => published.every((body) => handled.includes(body)));
+  const own = (bodies: readonly string[], key: string): readonly string[] =>
+    [...new Set(bodies)].filter((body) => body.startsWith(key));
+  if (isHeld) for (const key of ["A", "B"]) expect(own(handled, key)).toEqual(own(published, key));
+  expect(new Set(handled)).toEqual(new Set(published));
+});
 
 interface Step {
   readonly system: ReturnType<typeof checked>;
   readonly target: ServicebusTargetInput;
 }
 
-test("a dead letter that its tier has not yet forwarded counts for its next queue", { timeout: 60_000 }, async () => {
+test("a dead letter that its tier has not yet forwarded counts for its next queue", async () => {
   const lab = await startLab(onTestFinished);
   const [work, tier] = ["shop.billing", "shop.billing.wait.1s"];
   await lab.queue(work, { status: "Disabled" });

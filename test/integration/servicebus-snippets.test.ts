@@ -1,4 +1,4 @@
-import { type Heard, waitUntil as waitFor } from "@redeliver/servicebus-emulator";
+import { type Heard, waitUntil } from "@redeliver/servicebus-emulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type DeployedSystem, deploy } from "../support/servicebus/deployed-system.ts";
@@ -7,7 +7,6 @@ import { sleep } from "../support/deployed-system.ts";
 import { askedMs, ended, languages, type RunningSnippets } from "../support/servicebus/snippets.ts";
 
 // The snippets for Microsoft's clients, as the pages show them.
-const waitUntil = (condition: () => boolean | Promise<boolean>): Promise<void> => waitFor(condition, 90_000);
 
 const errors = { permanent: ["ValidationError"] };
 const billing = (retry: object, more: object = {}): { readonly billing: object } => ({

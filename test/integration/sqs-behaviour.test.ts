@@ -76,7 +76,7 @@ for (const emulator of sqsEmulators()) {
     withSystem(emulator, consumers, run);
 
   // Concurrent, because each test mostly waits for visibility timeouts.
-  describe.concurrent(`on ${emulator.name} ${emulator.version}`, { timeout: 60_000 }, () => {
+  describe.concurrent(`on ${emulator.name} ${emulator.version}`, () => {
     test("redrive: N deliveries, nothing on receive N + 1, one unchanged dead letter, and no more deliveries", async () =>
       within({ billing: redrive }, async (system) => {
         const { lab, applied } = system;

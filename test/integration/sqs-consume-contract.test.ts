@@ -68,7 +68,7 @@ const recordedOn = new Map<string, Map<string, Recorded>>();
 for (const emulator of sqsEmulators()) {
   const recorded = new Map<string, Recorded>();
   recordedOn.set(emulator.name, recorded);
-  describe.concurrent(`the contract on the wire of ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
+  describe.concurrent(`the contract on the wire of ${emulator.name} ${emulator.version}`, () => {
     const within = async <Result>(declared: object, run: (spied: Spied) => Promise<Result>): Promise<Result> => {
       await using system = await deploy(emulator, { billing: declared });
       await using proxy = await startRecordingProxy(emulator.endpoint);

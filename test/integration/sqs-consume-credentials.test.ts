@@ -17,7 +17,7 @@ const succeed = (): void => undefined;
 const expired = { error: "ExpiredToken", status: 403 };
 
 for (const emulator of sqsEmulators()) {
-  describe.concurrent(`credentials of a consumer on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
+  describe.concurrent(`credentials of a consumer on ${emulator.name} ${emulator.version}`, () => {
     const within = async (run: (system: DeployedSystem, proxy: RecordingProxy) => Promise<void>): Promise<void> => {
       await using system = await deploy(emulator, { billing });
       await using proxy = await startRecordingProxy(emulator.endpoint);

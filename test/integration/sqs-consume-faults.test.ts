@@ -27,7 +27,7 @@ interface Faulty {
 }
 
 for (const emulator of sqsEmulators()) {
-  describe.concurrent(`consume with faults, on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
+  describe.concurrent(`consume with faults, on ${emulator.name} ${emulator.version}`, () => {
     const within = async (run: (faulty: Faulty) => Promise<void>, declared: object = visibility): Promise<void> => {
       await using system = await deploy(emulator, { billing: declared });
       await using proxy = await startRecordingProxy(emulator.endpoint);

@@ -12,7 +12,7 @@ const billing = {
   retry: { attempts: 20, backoff: { kind: "constant", delay: "1s" } },
 };
 
-describe.concurrent("the example of docs/idempotency.md and a key in Redis", { timeout: 240_000 }, () => {
+describe.concurrent("the example of docs/idempotency.md and a key in Redis", () => {
   let server: Awaited<ReturnType<typeof startRedis>>;
   beforeAll(async () => {
     server = await startRedis();

@@ -29,7 +29,7 @@ interface Asked {
 }
 
 for (const emulator of sqsEmulators()) {
-  describe.concurrent(`permissions of a consumer on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
+  describe.concurrent(`permissions of a consumer on ${emulator.name} ${emulator.version}`, () => {
     const within = async (run: (asked: Asked) => Promise<void>, declared: object = visibility): Promise<void> => {
       await using system = await deploy(emulator, { billing: declared });
       await using proxy = await startRecordingProxy(emulator.endpoint);

@@ -28,7 +28,7 @@ interface Started {
   readonly kill: (signal: "SIGKILL" | "SIGTERM") => Promise<unknown>;
 }
 
-describe.concurrent.each(sqsEmulators())("consumers' processes on $name $version", { timeout: 240_000 }, (emulator) => {
+describe.concurrent.each(sqsEmulators())("consumers' processes on $name $version", (emulator) => {
   const start = async ({ declared, target }: DeployedSystem, finished: (end: () => void) => void): Promise<Started> => {
     const input = JSON.stringify({ declared, target, endpoint: emulator.endpoint });
     const child = spawn(process.execPath, [script, input], { stdio: ["ignore", "pipe", "inherit"] });

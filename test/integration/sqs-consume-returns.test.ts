@@ -14,7 +14,7 @@ const strategies = {
 } as const;
 
 for (const emulator of sqsEmulators()) {
-  describe.concurrent(`the cost of stops on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
+  describe.concurrent(`the cost of stops on ${emulator.name} ${emulator.version}`, () => {
     test.for(["redrive", "visibility"] as const)(
       "a message in hand comes back at once, and each return costs an attempt: %s",
       async (strategy, { onTestFinished }) => {

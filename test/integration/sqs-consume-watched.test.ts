@@ -34,7 +34,7 @@ const lettered = (name: string, texts: CourseLetter["texts"]): CourseLetter => (
 beforeAll(registerGlobals);
 
 for (const emulator of sqsEmulators()) {
-  describe.concurrent(`a watched consumer on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
+  describe.concurrent(`a watched consumer on ${emulator.name} ${emulator.version}`, () => {
     for (const [strategy, delay] of [
       ["visibility", "2s"],
       // The visibility timeout is the delay and the handler's time. A slow machine settles within it.

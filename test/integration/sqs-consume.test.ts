@@ -25,7 +25,7 @@ const failing: Handle = () => {
 };
 
 for (const emulator of sqsEmulators()) {
-  describe.concurrent(`consume on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
+  describe.concurrent(`consume on ${emulator.name} ${emulator.version}`, () => {
     const within = async (
       declared: object,
       handle: Handle,

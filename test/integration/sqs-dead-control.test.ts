@@ -23,7 +23,7 @@ function operator(profile: string): Record<string, string> {
   return { AWS_PROFILE: profile, AWS_SHARED_CREDENTIALS_FILE: file, AWS_ACCESS_KEY_ID: "", AWS_SECRET_ACCESS_KEY: "" };
 }
 
-describe.for(sqsEmulators())("a redrive on $name", { timeout: 240_000 }, (emulator) => {
+describe.for(sqsEmulators())("a redrive on $name", (emulator) => {
   test("keeps others away from the queue, and goes on by their hands, also with another profile", async () => {
     const system = await stage(emulator);
     await fill(system, 16);

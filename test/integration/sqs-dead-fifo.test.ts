@@ -19,7 +19,7 @@ const planOf = async (system: DeployedSystem, ...words: readonly string[]): Prom
 const left = async (system: DeployedSystem, kind: "dead" | "work"): Promise<string[]> =>
   (await drain(system, system[kind]("billing"))).map(({ Body = "" }) => Body);
 
-describe.for(sqsEmulators())("a long group of dead letters on $name", { timeout: 240_000 }, (emulator) => {
+describe.for(sqsEmulators())("a long group of dead letters on $name", (emulator) => {
   test("is sent in order by one redrive, and later letters are not touched", async () => {
     const system = await stage(emulator, { order: "per-key" });
     const bodies = await fill(system, 25, 1, oneGroup);

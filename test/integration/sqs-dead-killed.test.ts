@@ -11,7 +11,7 @@ import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 
 ownJournal();
 
-describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emulator) => {
+describe.for(sqsEmulators())("dead letters on $name", (emulator) => {
   test(
     "killed at any instant, a redrive loses none, and doubles no more than its window",
     { timeout: 600_000 },

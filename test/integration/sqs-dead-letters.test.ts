@@ -15,7 +15,7 @@ const billing = {
 };
 
 for (const emulator of sqsEmulators()) {
-  describe.concurrent(`dead letters on ${emulator.name} ${emulator.version}`, { timeout: 60_000 }, () => {
+  describe.concurrent(`dead letters on ${emulator.name} ${emulator.version}`, () => {
     test("of a consumer show its fields; those that SQS moved show the certain facts, also after an earlier death", async ({
       expect,
     }) => {

@@ -19,7 +19,6 @@ const consumers = Object.keys(endings) as (keyof typeof endings)[];
 
 test.for(sqsEmulators())(
   "on $name consumers that fail at once share a dead queue, and each has its own letters sent again",
-  { timeout: 240_000 },
   async (emulator) => {
     const declared = Object.fromEntries(consumers.map((name) => [name, consumer]));
     const system = await deploy(emulator, declared, "auto", undefined, {}, { deadQueue: "shared" });

@@ -79,7 +79,7 @@ async function fill({ system }: Stage, count: number, first = 1): Promise<string
 
 const why = ["--why", "no such customer", "--by", "ann"] as const;
 
-describe.for(sqsEmulators())("letters that leave a dead queue on $name", { timeout: 240_000 }, (emulator) => {
+describe.for(sqsEmulators())("letters that leave a dead queue on $name", (emulator) => {
   test.for(["none", "per-key"])("come back by an import as they were: order %s", async (order) => {
     const at = await parking(emulator, { order });
     // SQS shows only the first ten of a group of FIFO.

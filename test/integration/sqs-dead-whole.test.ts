@@ -21,7 +21,7 @@ const redrive = async (system: DeployedSystem, ...words: readonly string[]): Pro
 
 const hasMoves = ({ name }: { readonly name: string }): boolean => name !== "moto";
 
-describe.for(sqsEmulators().filter(hasMoves))("a whole dead queue on $name", { timeout: 240_000 }, (emulator) => {
+describe.for(sqsEmulators().filter(hasMoves))("a whole dead queue on $name", (emulator) => {
   test("is moved by the broker, to the work queue alone", async () => {
     const system = await filled(emulator, 30);
     const { lab } = system;
@@ -70,7 +70,7 @@ describe.for(sqsEmulators().filter(hasMoves))("a whole dead queue on $name", { t
   });
 });
 
-describe.for(sqsEmulators())("a whole dead queue on $name", { timeout: 240_000 }, (emulator) => {
+describe.for(sqsEmulators())("a whole dead queue on $name", (emulator) => {
   test("refuses filters, a move that does not run, and an endpoint without moves", async () => {
     const system = await filled(emulator, 3);
     const filtered = await redrive(system, "--reason", "EVEN");

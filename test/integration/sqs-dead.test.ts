@@ -20,7 +20,7 @@ import { sqsEmulators } from "../support/sqs/live-emulators.ts";
 
 ownJournal();
 
-describe.for(sqsEmulators())("dead letters on $name", { timeout: 240_000 }, (emulator) => {
+describe.for(sqsEmulators())("dead letters on $name", (emulator) => {
   test("of failing consumers are grouped, listed and exported whole, and stay", async () => {
     const system = await stage(emulator);
     const { lab } = system;

@@ -16,7 +16,7 @@ const target = { broker: "sqs", region } as const;
 const messages = 20;
 
 describe.each(sqsEmulators())("on $name $version", (emulator) => {
-  test.each(cloudCases)("$name", { timeout: 180_000 }, async ({ to, unprotect }) => {
+  test.each(cloudCases)("$name", async ({ to, unprotect }) => {
     const old = await inTurn(async () => registerSqs(before, target));
     const now = to === null ? [] : (await inTurn(async () => registerSqs(to, target))).resources;
     const { removed, error } = await removedBy(old.resources, now, unprotect);

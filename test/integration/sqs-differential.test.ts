@@ -30,7 +30,7 @@ const mutations: Readonly<Record<string, (course: RandomCourse) => RandomCourse>
 };
 
 for (const emulator of sqsEmulators()) {
-  describe.concurrent(`random courses on ${emulator.name} ${emulator.version}`, { timeout: 120_000 }, () => {
+  describe.concurrent(`random courses on ${emulator.name} ${emulator.version}`, () => {
     test("the semantics allows every observation, and a broken semantics does not", async () => {
       const tag = `course-${Math.trunc(performance.timeOrigin)}`;
       const seen = await inTurns(courses, async (course, index) => playOn(emulator, course, `${tag}-${index}`));

@@ -36,7 +36,7 @@ async function send(system: DeployedSystem, ...bodies: readonly string[]): Promi
 }
 
 for (const emulator of sqsEmulators()) {
-  describe.concurrent(`straight to the queue on ${emulator.name} ${emulator.version}`, { timeout: 240_000 }, () => {
+  describe.concurrent(`straight to the queue on ${emulator.name} ${emulator.version}`, () => {
     test.for(Object.entries(declarations))("%s", async ([name, billing], { onTestFinished }) => {
       const strategy = name === "visibility" ? "visibility" : "redrive";
       const system = await deploy(emulator, { billing }, strategy);

@@ -16,7 +16,7 @@ const common = { handlerTimeout: "2s", retry: { attempts: 2, backoff: { kind: "c
 
 const withSns = sqsEmulators().filter(({ name }) => gapOf("topic-reaches-all", name) === undefined);
 
-describe.for(withSns)("a topic of another team on $name", { timeout: 240_000 }, (emulator) => {
+describe.for(withSns)("a topic of another team on $name", (emulator) => {
   test.for(["", ".fifo"])("serves two systems that do not know each other%s", async (suffix, { onTestFinished }) => {
     const lab = createLab(emulator);
     onTestFinished(lab.dispose);

@@ -24,7 +24,7 @@ const cases = sqsEmulators().flatMap((emulator) =>
 const bodyOf: Driven["bodyOf"] = (id, plan) =>
   `${id}|${plan.map((ending) => (typeof ending === "number" ? ending * 1_000 : ending)).join(",")}`;
 
-describe("the snippet for Spring Cloud AWS", { timeout: 120_000 }, () => {
+describe("the snippet for Spring Cloud AWS", () => {
   const systems: DeployedSystem[] = [];
   let running: RunningJava | null = null;
 

@@ -66,7 +66,7 @@ beforeAll(async () => {
   ownerless = file("ownerless.json", digestOf(run, run));
 });
 
-describe.concurrent("the exit code", { timeout: 120_000 }, () => {
+describe.concurrent("the exit code", () => {
   test("is 0 without a finding, and with advisory ones only", async () => {
     expect(await policy(["--preview", good, ...strict])).toMatchObject({ code: 0, error: "" });
     const { code, out } = await policy(["--preview", bad]);
@@ -116,7 +116,7 @@ describe.concurrent("the exit code", { timeout: 120_000 }, () => {
   });
 });
 
-describe.concurrent("output for tools", { timeout: 120_000 }, () => {
+describe.concurrent("output for tools", () => {
   test("a log for code scanning has the rule, its page's text, the severity and the place", async () => {
     const { code, out } = await policy(["--preview", bad, ...strict, "--format", "sarif"]);
     expect(code).toBe(1);

@@ -101,7 +101,7 @@ const providerConfig = {
   "rabbitmq:password": "x",
 };
 
-describe.skipIf(!hasPulumiCli)("in Pulumi's engine", { timeout: 120_000 }, () => {
+describe.skipIf(!hasPulumiCli)("in Pulumi's engine", () => {
   test.each(stacks)("%s passes", async (file) => {
     expect(await analyzed(await runExampleStack(file), withWaivers)).toEqual(passes);
     const { config, broker } = readExampleStack(file);

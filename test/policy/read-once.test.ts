@@ -68,7 +68,7 @@ test("reading a resource once finds the same violations in all bad examples, and
   }
 });
 
-test("reading a resource once finds the same violations for one rule at a time", { timeout: 120_000 }, async () => {
+test("reading a resource once finds the same violations for one rule at a time", async () => {
   const served = await host.served();
   const found = await host.analyzeStack(all);
   const ofStacks = new Set(rules.flatMap(({ kind, name }) => (kind === "topology" ? [name] : [])));
@@ -82,7 +82,7 @@ test("reading a resource once finds the same violations for one rule at a time",
   expect(oneByOne).toEqual(found);
 });
 
-test("reading a resource once finds the same violations in resources of any form", { timeout: 120_000 }, async () => {
+test("reading a resource once finds the same violations in resources of any form", async () => {
   await fc.assert(
     fc.asyncProperty(foreignRun, async (run) => {
       expect(await foundBy(host, run)).toEqual(await foundBy(plain, run));

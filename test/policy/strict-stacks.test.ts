@@ -29,7 +29,7 @@ async function runOf(file: string): Promise<ProgramRun> {
   return run;
 }
 
-describe("with preset strict and the waivers of policies/strict.yaml", { timeout: 120_000 }, () => {
+describe("with preset strict and the waivers of policies/strict.yaml", () => {
   test.each(stacks)("%s passes every rule", async (file) => {
     const run = await runOf(file);
     expect(run.resources.length).toBeGreaterThan(10);

@@ -76,7 +76,7 @@ const anySimulation: fc.Arbitrary<Simulation> = fc
   })
   .filter((simulation) => simulation !== undefined);
 
-test("each message takes the same steps as in a simple simulator on the model itself", { timeout: 120_000 }, () => {
+test("each message takes the same steps as in a simple simulator on the model itself", () => {
   let steps = 0;
   fc.assert(
     fc.property(anySimulation, ({ subjects, scenario }) => {
@@ -131,7 +131,7 @@ test.each(elsewhere)("the same holds for $strategy on $target", ({ target, strat
   expect(steps).toBeGreaterThan(500);
 });
 
-test("the counts of the result equal the counts of the steps, and no message gets lost", { timeout: 120_000 }, () => {
+test("the counts of the result equal the counts of the steps, and no message gets lost", () => {
   fc.assert(
     fc.property(anySimulation, ({ subjects, scenario }) => {
       const result = simulate(subjects, scenario);
@@ -165,7 +165,7 @@ test("the counts of the result equal the counts of the steps, and no message get
   );
 });
 
-test("the same seed gives the same bytes, and another seed gives others", { timeout: 120_000 }, () => {
+test("the same seed gives the same bytes, and another seed gives others", () => {
   fc.assert(
     fc.property(anySimulation, ({ subjects, scenario }) => {
       const text = JSON.stringify(simulate(subjects, scenario));

@@ -28,7 +28,7 @@ async function commandsBelow(...words: readonly string[]): Promise<readonly stri
   return found;
 }
 
-test("the help of each command has examples, and each of them is right", { timeout: 120_000 }, async () => {
+test("the help of each command has examples, and each of them is right", async () => {
   const commands = await commandsBelow();
   expect(commands).toEqual(expect.arrayContaining(["check", "dead", "dead list", "dead edit"]));
   const project = "declaration: shop.yaml\nenvironments: { prod: { target: rabbitmq@4.3 } }\n";

@@ -13,7 +13,7 @@ const files = (delay: string): Readonly<Record<string, string>> => ({
   "delay.ts": `export const delay = "${delay}" as const;\n`,
 });
 
-test("--watch runs again after a change of a file that the declaration imports", { timeout: 120_000 }, async () => {
+test("--watch runs again after a change of a file that the declaration imports", async () => {
   const folder = temporaryFolder("watch", onTestFinished);
   const write = (delay: string): void => {
     for (const [file, text] of Object.entries(files(delay))) writeFileSync(join(folder, file), text);

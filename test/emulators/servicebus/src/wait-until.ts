@@ -1,5 +1,5 @@
-/** Waits until a condition holds. @throws Error if it does not hold within the time */
-export async function waitUntil(condition: () => boolean | Promise<boolean>, limitMs = 30_000): Promise<void> {
+/** Waits until a condition holds. The limit is long, because other programs share the machine. @throws Error if it does not hold within the time */
+export async function waitUntil(condition: () => boolean | Promise<boolean>, limitMs = 120_000): Promise<void> {
   const deadline = Date.now() + limitMs;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`it was not so within ${limitMs} ms: ${condition.toString()}`);

@@ -191,7 +191,7 @@ const limits: Readonly<Record<string, Limit>> = {
 
 describe.concurrent("a limit of Service Bus", () => {
   for (const [name, { sku = "standard", queue = {}, ask, answers }] of Object.entries(limits)) {
-    test(`${sku}: ${name}`, { timeout: 60_000 }, async ({ onTestFinished }) => {
+    test(`${sku}: ${name}`, async ({ onTestFinished }) => {
       // Some requests get no answer. A busy machine needs seconds for one of 1 MB that does.
       const retryOptions = { maxRetries: 0, timeoutInMs: 15_000 };
       const lab = await startLab(onTestFinished, { sku, retryOptions });
