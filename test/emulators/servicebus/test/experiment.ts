@@ -10,6 +10,8 @@ export interface Experiment {
   readonly shows: Observation;
 }
 
+export const showing = (shows: Observation, run: Experiment["run"]): Experiment => ({ shows, run });
+
 /** Receives one message, which must exist. */
 export async function receiveOne(lab: Lab, from: string | ServiceBusReceiver): Promise<ServiceBusReceivedMessage> {
   const [message] = await lab.receive(from);
