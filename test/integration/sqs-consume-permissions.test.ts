@@ -28,138 +28,136 @@ interface Asked {
   readonly proxy: RecordingProxy;
 }
 
-for (const emulator of sqsEmulators()) {
-  describe.concurrent(`permissions of a consumer on ${emulator.name} ${emulator.version}`, () => {
-    const within = async (run: (asked: Asked) => Promise<void>, declared: object = visibility): Promise<void> => {
-      await using system = await deploy(emulator, { billing: declared });
-      await using proxy = await startRecordingProxy(emulator.endpoint);
-      await system.lab.send(system.work("billing"), "order 1", declared === fifo ? inGroup : {});
-      await run({ system, proxy });
-    };
-    const refusalOf = async ({ system, proxy }: Asked): Promise<readonly Diagnostic[]> => {
-      const { endpoint } = proxy;
-      const error = await consuming(system, "billing", succeed, { endpoint }).catch((cause: unknown) => cause);
-      if (!(error instanceof RefusedError)) throw new Error("it was not refused", { cause: error });
-      return error.diagnostics;
-    };
-    const isOn = ({ input }: Call, { url }: { readonly url: string }): boolean =>
-      String(input["QueueUrl"]).endsWith(url.slice(url.lastIndexOf("/")));
+describe.concurrent.each(sqsEmulators())("permissions of a consumer on $name $version", (emulator) => {
+  const within = async (run: (asked: Asked) => Promise<void>, declared: object = visibility): Promise<void> => {
+    await using system = await deploy(emulator, { billing: declared });
+    await using proxy = await startRecordingProxy(emulator.endpoint);
+    await system.lab.send(system.work("billing"), "order 1", declared === fifo ? inGroup : {});
+    await run({ system, proxy });
+  };
+  const refusalOf = async ({ system, proxy }: Asked): Promise<readonly Diagnostic[]> => {
+    const { endpoint } = proxy;
+    const error = await consuming(system, "billing", succeed, { endpoint }).catch((cause: unknown) => cause);
+    if (!(error instanceof RefusedError)) throw new Error("it was not refused", { cause: error });
+    return error.diagnostics;
+  };
+  const isOn = ({ input }: Call, { url }: { readonly url: string }): boolean =>
+    String(input["QueueUrl"]).endsWith(url.slice(url.lastIndexOf("/")));
 
-    test("each right that the contract needs is tested before a message depends on it, and the refusal names a missing one", async () => {
-      const needed = [
-        ["GetQueueUrl", "work", "sqs:GetQueueUrl"],
-        ["GetQueueAttributes", "dead", "sqs:GetQueueAttributes"],
-        ["DeleteMessage", "work", "sqs:DeleteMessage"],
-        ["ChangeMessageVisibility", "work", "sqs:ChangeMessageVisibility"],
-        ["SendMessageBatch", "dead", "sqs:SendMessage"],
-      ] as const;
-      const outcomes = needed.map(async ([operation, role, action]) =>
-        within(async (asked) => {
-          const { system, proxy } = asked;
-          const queue = system[role]("billing");
-          proxy.decide((call) => {
-            const isAbout = operation === "GetQueueUrl" ? call.input["QueueName"] === queue.name : isOn(call, queue);
-            return call.operation === operation && isAbout ? denied : "pass";
-          });
-          const diagnostics = await refusalOf(asked);
-          // The queue's address contains the account, which is unknown before `GetQueueUrl` answers.
-          const account = operation === "GetQueueUrl" ? "*" : accountId;
-          const Resource = `arn:aws:sqs:${region}:${account}:${queue.name}`;
-          expect(diagnostics, operation).toMatchObject([
-            {
-              code: "RD807",
-              message: expect.stringContaining(`does not let this consumer do ${action} on ${queue.name}`),
-              notes: [expect.stringContaining("AccessDenied"), expect.stringContaining("by its contract it needs")],
-              help: expect.stringContaining(JSON.stringify({ Effect: "Allow", Action: [action], Resource })),
-            },
-          ]);
-          expect(proxy.calls.filter(({ operation: each }) => each === "ReceiveMessage")).toEqual([]);
-          expect(await system.lab.count(system.dead("billing")), "nothing was sent").toBe(0);
-          const [message] = await system.lab.receive(system.work("billing"), { waitSeconds: 1 });
-          expect(message?.Attributes?.ApproximateReceiveCount).toBe("1");
-        }),
-      );
-      await Promise.all(outcomes);
-    });
-
-    test("all missing rights are one problem, with a statement for each queue", async () =>
+  test("each right that the contract needs is tested before a message depends on it, and the refusal names a missing one", async () => {
+    const needed = [
+      ["GetQueueUrl", "work", "sqs:GetQueueUrl"],
+      ["GetQueueAttributes", "dead", "sqs:GetQueueAttributes"],
+      ["DeleteMessage", "work", "sqs:DeleteMessage"],
+      ["ChangeMessageVisibility", "work", "sqs:ChangeMessageVisibility"],
+      ["SendMessageBatch", "dead", "sqs:SendMessage"],
+    ] as const;
+    const outcomes = needed.map(async ([operation, role, action]) =>
       within(async (asked) => {
         const { system, proxy } = asked;
-        proxy.decide(({ operation }) => (/^(Delete|Change|Send)/.test(operation) ? denied : "pass"));
-        const [work, dead] = [system.work("billing").name, system.dead("billing").name];
+        const queue = system[role]("billing");
+        proxy.decide((call) => {
+          const isAbout = operation === "GetQueueUrl" ? call.input["QueueName"] === queue.name : isOn(call, queue);
+          return call.operation === operation && isAbout ? denied : "pass";
+        });
         const diagnostics = await refusalOf(asked);
-        expect(diagnostics).toHaveLength(1);
-        const [{ message, help = "" } = { message: "" }] = diagnostics;
-        expect(message).toContain(
-          `do sqs:ChangeMessageVisibility, sqs:DeleteMessage on ${work}, nor sqs:SendMessage on ${dead}`,
-        );
-        expect(JSON.parse(`[${help.slice(help.indexOf("{"))}]`)).toMatchObject([
-          { Action: ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage"] },
-          { Action: ["sqs:SendMessage"] },
+        // The queue's address contains the account, which is unknown before `GetQueueUrl` answers.
+        const account = operation === "GetQueueUrl" ? "*" : accountId;
+        const Resource = `arn:aws:sqs:${region}:${account}:${queue.name}`;
+        expect(diagnostics, operation).toMatchObject([
+          {
+            code: "RD807",
+            message: expect.stringContaining(`does not let this consumer do ${action} on ${queue.name}`),
+            notes: [expect.stringContaining("AccessDenied"), expect.stringContaining("by its contract it needs")],
+            help: expect.stringContaining(JSON.stringify({ Effect: "Allow", Action: [action], Resource })),
+          },
         ]);
-      }));
-
-    test("a forbidden KMS key: the first receive shows it, and the refusal has the statement for the key", async () =>
-      within(async (asked) => {
-        const key = `arn:aws:kms:${region}:${accountId}:key/8f3c1f9e-0d5b-4b7e-9a43-2b6f1f1d7c11`;
-        const message = `User: x is not authorized to perform: kms:Decrypt on resource: ${key} because no policy allows it`;
-        const fate = { error: "KmsAccessDenied", status: 400, message };
-        asked.proxy.decide(({ operation }) => (operation === "ReceiveMessage" ? fate : "pass"));
-        const [diagnostic, ...more] = await refusalOf(asked);
-        expect(more).toEqual([]);
-        expect(diagnostic?.code).toBe("RD807");
-        const help = diagnostic?.help ?? "";
-        const Action = ["kms:Decrypt", "kms:GenerateDataKey"];
-        expect(JSON.parse(help.slice(help.indexOf("{")))).toEqual({ Effect: "Allow", Action, Resource: key });
-      }));
-
-    test("only an answer about rights stops a starting consumer", async () => {
-      const answers: Readonly<Record<string, Fate>> = {
-        "no answer": "cut-call",
-        "a failure of the service": { error: "InternalFailure", status: 500 },
-        "an action that is not known": { error: "InvalidAction", status: 400 },
-        throttling: { error: "ThrottlingException", status: 400 },
-        "a right of its own to batches": {
-          error: "AccessDenied",
-          status: 403,
-          message: "User: x is not authorized to perform: sqs:SendMessageBatch on resource: *",
-        },
-      };
-      const outcomes = Object.entries(answers).map(async ([name, fate]) =>
-        within(async ({ system, proxy }) => {
-          const isBatchAlone = typeof fate === "object" && "message" in fate;
-          const asks = isBatchAlone ? /^SendMessageBatch$/ : /^(SendMessageBatch|DeleteMessage|ChangeMessage.*)$/;
-          proxy.decide((call) => (asks.test(call.operation) ? fate : "pass"));
-          await using consumer = await consuming(system, "billing", succeed, { endpoint: proxy.endpoint });
-          proxy.decide(() => "pass");
-          await until(120_000, () => consumer.events.some(({ kind }) => kind === "settled"));
-          expect(new Set(consumer.attemptsOf("order 1")), name).toEqual(new Set([1]));
-        }),
-      );
-      await Promise.all(outcomes);
-    });
-
-    for (const [kind, declared] of Object.entries({ standard: visibility, FIFO: fifo }))
-      test(`${kind}: the checks change nothing, and a user with all rights starts`, async () =>
-        within(async ({ system, proxy }) => {
-          const consumer = await consuming(system, "billing", succeed, { endpoint: proxy.endpoint });
-          try {
-            await until(60_000, () => consumer.events.some(({ kind: each }) => each === "settled"));
-          } finally {
-            await consumer.stop();
-          }
-          const first = proxy.calls.findIndex(({ operation }) => operation === "ReceiveMessage");
-          const asked = proxy.calls.slice(0, first).map(({ operation }) => operation);
-          expect(asked.filter((each) => !each.startsWith("Get")).toSorted()).toEqual([
-            "ChangeMessageVisibility",
-            "DeleteMessage",
-            "SendMessageBatch",
-          ]);
-          expect(consumer.attemptsOf("order 1")).toEqual([1]);
-          for (const role of ["work", "dead"] as const) expect(await system.lab.count(system[role]("billing"))).toBe(0);
-        }, declared));
+        expect(proxy.calls.filter(({ operation: each }) => each === "ReceiveMessage")).toEqual([]);
+        expect(await system.lab.count(system.dead("billing")), "nothing was sent").toBe(0);
+        const [message] = await system.lab.receive(system.work("billing"), { waitSeconds: 1 });
+        expect(message?.Attributes?.ApproximateReceiveCount).toBe("1");
+      }),
+    );
+    await Promise.all(outcomes);
   });
-}
+
+  test("all missing rights are one problem, with a statement for each queue", async () =>
+    within(async (asked) => {
+      const { system, proxy } = asked;
+      proxy.decide(({ operation }) => (/^(Delete|Change|Send)/.test(operation) ? denied : "pass"));
+      const [work, dead] = [system.work("billing").name, system.dead("billing").name];
+      const diagnostics = await refusalOf(asked);
+      expect(diagnostics).toHaveLength(1);
+      const [{ message, help = "" } = { message: "" }] = diagnostics;
+      expect(message).toContain(
+        `do sqs:ChangeMessageVisibility, sqs:DeleteMessage on ${work}, nor sqs:SendMessage on ${dead}`,
+      );
+      expect(JSON.parse(`[${help.slice(help.indexOf("{"))}]`)).toMatchObject([
+        { Action: ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage"] },
+        { Action: ["sqs:SendMessage"] },
+      ]);
+    }));
+
+  test("a forbidden KMS key: the first receive shows it, and the refusal has the statement for the key", async () =>
+    within(async (asked) => {
+      const key = `arn:aws:kms:${region}:${accountId}:key/8f3c1f9e-0d5b-4b7e-9a43-2b6f1f1d7c11`;
+      const message = `User: x is not authorized to perform: kms:Decrypt on resource: ${key} because no policy allows it`;
+      const fate = { error: "KmsAccessDenied", status: 400, message };
+      asked.proxy.decide(({ operation }) => (operation === "ReceiveMessage" ? fate : "pass"));
+      const [diagnostic, ...more] = await refusalOf(asked);
+      expect(more).toEqual([]);
+      expect(diagnostic?.code).toBe("RD807");
+      const help = diagnostic?.help ?? "";
+      const Action = ["kms:Decrypt", "kms:GenerateDataKey"];
+      expect(JSON.parse(help.slice(help.indexOf("{")))).toEqual({ Effect: "Allow", Action, Resource: key });
+    }));
+
+  test("only an answer about rights stops a starting consumer", async () => {
+    const answers: Readonly<Record<string, Fate>> = {
+      "no answer": "cut-call",
+      "a failure of the service": { error: "InternalFailure", status: 500 },
+      "an action that is not known": { error: "InvalidAction", status: 400 },
+      throttling: { error: "ThrottlingException", status: 400 },
+      "a right of its own to batches": {
+        error: "AccessDenied",
+        status: 403,
+        message: "User: x is not authorized to perform: sqs:SendMessageBatch on resource: *",
+      },
+    };
+    const outcomes = Object.entries(answers).map(async ([name, fate]) =>
+      within(async ({ system, proxy }) => {
+        const isBatchAlone = typeof fate === "object" && "message" in fate;
+        const asks = isBatchAlone ? /^SendMessageBatch$/ : /^(SendMessageBatch|DeleteMessage|ChangeMessage.*)$/;
+        proxy.decide((call) => (asks.test(call.operation) ? fate : "pass"));
+        await using consumer = await consuming(system, "billing", succeed, { endpoint: proxy.endpoint });
+        proxy.decide(() => "pass");
+        await until(120_000, () => consumer.events.some(({ kind }) => kind === "settled"));
+        expect(new Set(consumer.attemptsOf("order 1")), name).toEqual(new Set([1]));
+      }),
+    );
+    await Promise.all(outcomes);
+  });
+
+  for (const [kind, declared] of Object.entries({ standard: visibility, FIFO: fifo }))
+    test(`${kind}: the checks change nothing, and a user with all rights starts`, async () =>
+      within(async ({ system, proxy }) => {
+        const consumer = await consuming(system, "billing", succeed, { endpoint: proxy.endpoint });
+        try {
+          await until(60_000, () => consumer.events.some(({ kind: each }) => each === "settled"));
+        } finally {
+          await consumer.stop();
+        }
+        const first = proxy.calls.findIndex(({ operation }) => operation === "ReceiveMessage");
+        const asked = proxy.calls.slice(0, first).map(({ operation }) => operation);
+        expect(asked.filter((each) => !each.startsWith("Get")).toSorted()).toEqual([
+          "ChangeMessageVisibility",
+          "DeleteMessage",
+          "SendMessageBatch",
+        ]);
+        expect(consumer.attemptsOf("order 1")).toEqual([1]);
+        for (const role of ["work", "dead"] as const) expect(await system.lab.count(system[role]("billing"))).toBe(0);
+      }, declared));
+});
 
 describe.runIf(sqsEmulators().some(({ name }) => name === "moto"))("enforced permissions", () => {
   test("with the statement that the help gives, the consumer runs", async ({ onTestFinished }) => {

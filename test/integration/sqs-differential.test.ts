@@ -29,30 +29,28 @@ const mutations: Readonly<Record<string, (course: RandomCourse) => RandomCourse>
   }),
 };
 
-for (const emulator of sqsEmulators()) {
-  describe.concurrent(`random courses on ${emulator.name} ${emulator.version}`, () => {
-    test("the semantics allows every observation, and a broken semantics does not", async () => {
-      const tag = `course-${Math.trunc(performance.timeOrigin)}`;
-      const seen = await inTurns(courses, async (course, index) => playOn(emulator, course, `${tag}-${index}`));
-      const differences = seen.flatMap((observations, index) => {
-        const course = courses[index] as RandomCourse;
-        const at = inexplicable(course, observations);
-        return at === null ? [] : [{ index, at, queues: course.queues, observations }];
-      });
-      expect(differences).toEqual([]);
-      const all = seen.flat();
-      const deliveries = all.filter((each) => each.kind === "received" && each.receiveCount !== null).length;
-      expect(deliveries, `of ${all.length} observations`).toBeGreaterThan(90);
-      for (const [name, mutate] of Object.entries(mutations)) {
-        const caught = seen.filter((observations, index) => {
-          const mutant = mutate(courses[index] as RandomCourse);
-          return inexplicable(mutant, observations) !== null;
-        });
-        expect(caught.length, name).toBeGreaterThan(5);
-      }
+describe.concurrent.each(sqsEmulators())("random courses on $name $version", (emulator) => {
+  test("the semantics allows every observation, and a broken semantics does not", async () => {
+    const tag = `course-${Math.trunc(performance.timeOrigin)}`;
+    const seen = await inTurns(courses, async (course, index) => playOn(emulator, course, `${tag}-${index}`));
+    const differences = seen.flatMap((observations, index) => {
+      const course = courses[index] as RandomCourse;
+      const at = inexplicable(course, observations);
+      return at === null ? [] : [{ index, at, queues: course.queues, observations }];
     });
+    expect(differences).toEqual([]);
+    const all = seen.flat();
+    const deliveries = all.filter((each) => each.kind === "received" && each.receiveCount !== null).length;
+    expect(deliveries, `of ${all.length} observations`).toBeGreaterThan(90);
+    for (const [name, mutate] of Object.entries(mutations)) {
+      const caught = seen.filter((observations, index) => {
+        const mutant = mutate(courses[index] as RandomCourse);
+        return inexplicable(mutant, observations) !== null;
+      });
+      expect(caught.length, name).toBeGreaterThan(5);
+    }
   });
-}
+});
 
 /** Deletes its queues at the end, because other tests read all queues of the emulator. */
 async function playOn(emulator: SqsEmulator, course: RandomCourse, tag: string): Promise<readonly Observation[]> {

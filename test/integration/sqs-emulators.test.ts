@@ -21,22 +21,20 @@ const experiments: Readonly<Record<ClaimName, Experiment>> = {
   ...topicExperiments,
 } satisfies Record<ClaimName, Experiment>;
 
-for (const emulator of sqsEmulators()) {
-  // Concurrent, because an experiment mostly waits for visibility timeouts.
-  describe.concurrent(`SQS on ${emulator.name} ${emulator.version}`, () => {
-    for (const name of claimNames) {
-      const gap = gapOf(name, emulator.name);
-      const note = gap === undefined ? "" : ` (known gap: ${emulator.name} ${gap.does})`;
-      test(`${name}: ${claims[name].says}${note}`, async ({ onTestFinished }) => {
-        const lab = createLab(emulator);
-        onTestFinished(async () => lab.dispose());
-        const observed = await experiments[name](lab);
-        // A known gap that an emulator has closed fails here too. Then remove its entry from known-gaps.ts.
-        expect(observed).toEqual(expectedOn(name, emulator.name));
-      });
-    }
-  });
-}
+// Concurrent, because an experiment mostly waits for visibility timeouts.
+describe.concurrent.each(sqsEmulators())("SQS on $name $version", (emulator) => {
+  for (const name of claimNames) {
+    const gap = gapOf(name, emulator.name);
+    const note = gap === undefined ? "" : ` (known gap: ${emulator.name} ${gap.does})`;
+    test(`${name}: ${claims[name].says}${note}`, async ({ onTestFinished }) => {
+      const lab = createLab(emulator);
+      onTestFinished(async () => lab.dispose());
+      const observed = await experiments[name](lab);
+      // A known gap that an emulator has closed fails here too. Then remove its entry from known-gaps.ts.
+      expect(observed).toEqual(expectedOn(name, emulator.name));
+    });
+  }
+});
 
 describe("the table of gaps", () => {
   test("says which emulator proves a claim", () => {
