@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 
 import { checkSystem, compile, type TargetInput } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
+import { forAllAsync } from "../support/for-all.ts";
 import type { ProgramRun, RegisteredResource } from "../support/pulumi.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
 import { anyServicebusDeclaration, anyServicebusTarget, declaredFor } from "../support/servicebus-declarations.ts";
@@ -70,16 +71,13 @@ const anyKey = fc.constantFrom(undefined, undefined, "alias/shop");
 
 test("the provider of AWS reads each imported resource of random systems as the component declares it", async () => {
   const counts = { compiled: 0, functions: 0, aliases: 0 };
-  await fc.assert(
-    fc.asyncProperty(anySqsDeclaration, anySqsTarget, anyFunction, anyKey, async (input, drawn, name, kmsKey) => {
-      const lambda = drawn.lambda && { lambda: { "consumer-0": { function: name, timeout: "15s" } } };
-      const target = { ...awsTarget, strategy: drawn.strategy, kmsKey, ...lambda };
-      if (!(await expectAwsRead(input, target as TargetInput<"sqs">))) return;
-      counts.compiled++;
-      if (lambda !== undefined) counts[name === "first" ? "functions" : "aliases"]++;
-    }),
-    { numRuns: 800 },
-  );
+  await forAllAsync(800, [anySqsDeclaration, anySqsTarget, anyFunction, anyKey], async (input, drawn, name, kmsKey) => {
+    const lambda = drawn.lambda && { lambda: { "consumer-0": { function: name, timeout: "15s" } } };
+    const target = { ...awsTarget, strategy: drawn.strategy, kmsKey, ...lambda };
+    if (!(await expectAwsRead(input, target as TargetInput<"sqs">))) return;
+    counts.compiled++;
+    if (lambda !== undefined) counts[name === "first" ? "functions" : "aliases"]++;
+  });
   expect(Math.min(...Object.values(counts)), JSON.stringify(counts)).toBeGreaterThan(0);
 });
 
@@ -138,11 +136,12 @@ async function expectAzureRead(input: unknown, target: TargetInput<"servicebus">
 test("azure-native reads each imported resource of random systems as the component declares it", async () => {
   const counts: Record<string, number> = { Queue: 0, Topic: 0, Subscription: 0, Rule: 0, DefaultRule: 0 };
   const any = fc.tuple(anyServicebusDeclaration, anyServicebusTarget);
-  await fc.assert(
-    fc.asyncProperty(fc.oneof(any, declaredFor("immediate"), declaredFor("ttl-tier")), async ([input, target]) => {
+  await forAllAsync(
+    200,
+    [fc.oneof(any, declaredFor("immediate"), declaredFor("ttl-tier"))],
+    async ([input, target]) => {
       for (const type of await expectAzureRead(input, target)) counts[type] = (counts[type] ?? 0) + 1;
-    }),
-    { numRuns: 200 },
+    },
   );
   expect(Math.min(...Object.values(counts)), JSON.stringify(counts)).toBeGreaterThan(0);
 });

@@ -9,6 +9,7 @@ import { brokers, compile, type CompiledSystem, type SystemInput } from "../../s
 import { adoptedTopologies, exportOf } from "../support/adopted-topologies.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { accepted, checked } from "../support/examples.ts";
+import { forAllAsync } from "../support/for-all.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
 import { runProgram } from "../support/pulumi.ts";
 import { adoptedShapes as servicebusShapes, templateOfShape } from "../support/servicebus/adopted-shapes.ts";
@@ -151,19 +152,16 @@ test.for(["/", "a/b%c"])(
 test("the same of random systems on each version", async () => {
   const counts = { whole: 0, partly: 0 };
   const vhosts = fc.constantFrom("/", "a/b%c");
-  await fc.assert(
-    fc.asyncProperty(anySystem, anyTarget, vhosts, async (input, target, vhost) => {
-      const compiled = compile(checked(input), target);
-      if (!compiled.ok) return;
-      const added = await expectRead(
-        exportedFrom(compiled.value as CompiledSystem<"rabbitmq">, vhost),
-        vhost,
-        target.version,
-      );
-      counts[added === 0 ? "whole" : "partly"]++;
-    }),
-    { numRuns: 80 },
-  );
+  await forAllAsync(80, [anySystem, anyTarget, vhosts], async (input, target, vhost) => {
+    const compiled = compile(checked(input), target);
+    if (!compiled.ok) return;
+    const added = await expectRead(
+      exportedFrom(compiled.value as CompiledSystem<"rabbitmq">, vhost),
+      vhost,
+      target.version,
+    );
+    counts[added === 0 ? "whole" : "partly"]++;
+  });
   expect(counts.whole).toBeGreaterThan(3);
 });
 

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { forAllAsync } from "../support/for-all.ts";
 import { foreignRun } from "../support/foreign-run.ts";
 import { type PolicyHost, startPolicyHost } from "../support/policy-host.ts";
 
@@ -15,13 +15,10 @@ afterAll(async () => host.stop());
 
 test("no form of a resource ends the host, and every answer has a rule and a text", async () => {
   let unread = 0;
-  await fc.assert(
-    fc.asyncProperty(foreignRun, async (run) => {
-      const found = [...(await host.analyze(run.resources)), ...(await host.analyzeStack(run))];
-      for (const { message } of found) expect(message).toMatch(/\nfix: /);
-      unread += found.filter(({ rule }) => rule === "topology-readable" || rule === "declaration-readable").length;
-    }),
-    { numRuns: 60 },
-  );
+  await forAllAsync(60, [foreignRun], async (run) => {
+    const found = [...(await host.analyze(run.resources)), ...(await host.analyzeStack(run))];
+    for (const { message } of found) expect(message).toMatch(/\nfix: /);
+    unread += found.filter(({ rule }) => rule === "topology-readable" || rule === "declaration-readable").length;
+  });
   expect(unread).toBeGreaterThan(20);
 });

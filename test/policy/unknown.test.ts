@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { runExample } from "../support/example-program.ts";
+import { forAllAsync } from "../support/for-all.ts";
 import { foundInProcess, type FoundViolation } from "../support/policy-in-process.ts";
 import type { ProgramRun } from "../support/pulumi.ts";
 
@@ -102,18 +103,15 @@ describe("the findings of a preview hold for every possible value of its unknown
         }),
       ),
     );
-    await fc.assert(
-      fc.asyncProperty(withValues, async (chosen) => {
-        const found = await foundInProcess(
-          withPlaces(
-            run,
-            chosen.map(([place]) => [place, unknown]),
-          ),
-        );
-        const atUpdate = new Set((await foundInProcess(withPlaces(run, chosen))).map(keyOf));
-        expect(found.filter((each) => !atUpdate.has(keyOf(each)))).toEqual([]);
-      }),
-      { numRuns: 6 },
-    );
+    await forAllAsync(6, [withValues], async (chosen) => {
+      const found = await foundInProcess(
+        withPlaces(
+          run,
+          chosen.map(([place]) => [place, unknown]),
+        ),
+      );
+      const atUpdate = new Set((await foundInProcess(withPlaces(run, chosen))).map(keyOf));
+      expect(found.filter((each) => !atUpdate.has(keyOf(each)))).toEqual([]);
+    });
   });
 });

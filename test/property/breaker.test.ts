@@ -10,6 +10,7 @@ import { rules } from "../support/breaker/rules.ts";
 import { simulate } from "../support/breaker/simulate.ts";
 import { createScriptedBroker } from "../support/consume/scripted-adapter.ts";
 import { accepted, checked, oneConsumer } from "../support/examples.ts";
+import { forAll } from "../support/for-all.ts";
 
 interface Outcome {
   readonly attempt: number;
@@ -37,34 +38,28 @@ const first = (isFailure: boolean): Outcome => ({ attempt: 1, isFailure });
 
 describe("the breaker", () => {
   test("finds an outage after this many first attempts, with any history and any later success of their messages", () => {
-    fc.assert(
-      fc.property(history, failuresOption, (before, failures) => {
-        const breaker = breakerOf(failures);
-        const wasFound = before.some((each) => heard(breaker, each) !== null);
-        const isFound = Array.from({ length: failures }, () => breaker.failed(1)).some((pause) => pause !== null);
-        expect(wasFound || isFound).toBe(true);
-      }),
-    );
+    forAll(100, [history, failuresOption], (before, failures) => {
+      const breaker = breakerOf(failures);
+      const wasFound = before.some((each) => heard(breaker, each) !== null);
+      const isFound = Array.from({ length: failures }, () => breaker.failed(1)).some((pause) => pause !== null);
+      expect(wasFound || isFound).toBe(true);
+    });
   });
 
   test("needs at least eight times as many failures if they are retries, with any number of their messages", () => {
-    fc.assert(
-      fc.property(failuresOption, fc.infiniteStream(fc.constantFrom(2, 2, 2, 3, 9)), (failures, attempts) => {
-        const breaker = breakerOf(failures);
-        const pauses = [...attempts.take(8 * failures - 1)].map((attempt) => breaker.failed(attempt));
-        expect(pauses.filter((pause) => pause !== null)).toEqual([]);
-      }),
-    );
+    forAll(100, [failuresOption, fc.infiniteStream(fc.constantFrom(2, 2, 2, 3, 9))], (failures, attempts) => {
+      const breaker = breakerOf(failures);
+      const pauses = [...attempts.take(8 * failures - 1)].map((attempt) => breaker.failed(attempt));
+      expect(pauses.filter((pause) => pause !== null)).toEqual([]);
+    });
   });
 
   test("finds no outage if one of any five first attempts in a row succeeds", () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 4 })), fc.integer({ min: 5, max: 30 }), (rows, failures) => {
-        const breaker = breakerOf(failures);
-        const outcomes = rows.flatMap((row) => [...Array.from({ length: row }, () => first(true)), first(false)]);
-        expect(outcomes.every((each) => heard(breaker, each) === null)).toBe(true);
-      }),
-    );
+    forAll(100, [fc.array(fc.integer({ min: 0, max: 4 })), fc.integer({ min: 5, max: 30 })], (rows, failures) => {
+      const breaker = breakerOf(failures);
+      const outcomes = rows.flatMap((row) => [...Array.from({ length: row }, () => first(true)), first(false)]);
+      expect(outcomes.every((each) => heard(breaker, each) === null)).toBe(true);
+    });
   });
 
   test("finds an outage if nine of ten attempts fail, a failure first", () => {
@@ -74,31 +69,29 @@ describe("the breaker", () => {
   });
 
   test("has a suspicion of at most 1, pauses at 1, and tries at most three messages before the next, longer pause", () => {
-    fc.assert(
-      fc.property(history, failuresOption, (outcomes, failures) => {
-        const breaker = breakerOf(failures);
-        /** The failures since the last pause, and the length of that pause. Null while there is no outage. */
-        let trying = null as { readonly inVain: readonly number[]; readonly lastMs: number } | null;
-        for (const each of outcomes) {
-          const pause = heard(breaker, each);
-          expect(breaker.suspicion()).toBeGreaterThanOrEqual(0);
-          expect(breaker.suspicion()).toBeLessThanOrEqual(1);
-          if (breaker.suspicion() > 0) expect(breaker.failures()).toBeGreaterThan(0);
-          if (pause !== null) expect(breaker.suspicion()).toBe(1);
-          if (!each.isFailure) trying = null;
-          else if (trying === null) {
-            if (pause !== null) expect(pause).toBe(100);
-            trying = pause === null ? null : { inVain: [], lastMs: pause };
-          } else {
-            const inVain = [...trying.inVain, each.attempt];
-            const weights = inVain.map((attempt) => 1 / 8 ** (attempt - 1));
-            expect(pause !== null).toBe(inVain.length === 3 || weights.some((weight) => weight === 1));
-            if (pause !== null) expect(pause).toBe(Math.min(1_000, 2 * trying.lastMs));
-            trying = pause === null ? { ...trying, inVain } : { inVain: [], lastMs: pause };
-          }
+    forAll(100, [history, failuresOption], (outcomes, failures) => {
+      const breaker = breakerOf(failures);
+      /** The failures since the last pause, and the length of that pause. Null while there is no outage. */
+      let trying = null as { readonly inVain: readonly number[]; readonly lastMs: number } | null;
+      for (const each of outcomes) {
+        const pause = heard(breaker, each);
+        expect(breaker.suspicion()).toBeGreaterThanOrEqual(0);
+        expect(breaker.suspicion()).toBeLessThanOrEqual(1);
+        if (breaker.suspicion() > 0) expect(breaker.failures()).toBeGreaterThan(0);
+        if (pause !== null) expect(breaker.suspicion()).toBe(1);
+        if (!each.isFailure) trying = null;
+        else if (trying === null) {
+          if (pause !== null) expect(pause).toBe(100);
+          trying = pause === null ? null : { inVain: [], lastMs: pause };
+        } else {
+          const inVain = [...trying.inVain, each.attempt];
+          const weights = inVain.map((attempt) => 1 / 8 ** (attempt - 1));
+          expect(pause !== null).toBe(inVain.length === 3 || weights.some((weight) => weight === 1));
+          if (pause !== null) expect(pause).toBe(Math.min(1_000, 2 * trying.lastMs));
+          trying = pause === null ? { ...trying, inVain } : { inVain: [], lastMs: pause };
         }
-      }),
-    );
+      }
+    });
   });
 
   test("is as sure after a success in a trial as after any other, so it finds half an outage again soon", () => {

@@ -9,6 +9,7 @@ import { proveChange } from "../../src/migrate/prove-change.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
 import { anyDeployment, edited, editNames } from "../support/change/deployments.ts";
 import type { Deployment } from "../support/change/registered.ts";
+import { forAll } from "../support/for-all.ts";
 
 // A change that is not refused loses no message that waits, wherever it waits: the proof finds no problem then.
 
@@ -71,8 +72,10 @@ test.each(Object.keys(sides))("%s: no message that waits is lost by a change", {
   const sideOf = sides[name] as (typeof sides)[string];
   let proved = 0;
   const weakened = new Set<string>();
-  fc.assert(
-    fc.property(anyDeployment, anyDeployment, fc.constantFrom(...editNames), (last, other, edit) => {
+  forAll(
+    name.endsWith("ttl-tier") ? 400 : name.endsWith("shared dead queue") ? 300 : 150,
+    [anyDeployment, anyDeployment, fc.constantFrom(...editNames)],
+    (last, other, edit) => {
       const next = edited(last, edit, other);
       const [before, after] = [sideOf(last), next === null ? null : sideOf(next)];
       if (before === null || after === null) return;
@@ -81,9 +84,7 @@ test.each(Object.keys(sides))("%s: no message that waits is lost by a change", {
       expect(problems).toEqual([]);
       proved += verdicts.length;
       for (const { property } of verdicts.flatMap((verdict) => verdict.weaker)) weakened.add(property);
-    }),
-    // Tiers have no jitter, so fewer of the drawn systems compile for them. With a shared dead queue more are refused.
-    { numRuns: name.endsWith("ttl-tier") ? 400 : name.endsWith("shared dead queue") ? 300 : 150 },
+    },
   );
   expect(proved).toBeGreaterThan(50);
   // Few of the drawn changes weaken a promise, and in some runs none does.
@@ -97,46 +98,40 @@ test.each(Object.keys(sides))(
   (name) => {
     const sideOf = sides[name] as (typeof sides)[string];
     const ends = { steps: 0, gone: 0, none: 0 };
-    fc.assert(
-      fc.property(anyDeployment, anyDeployment, fc.constantFrom(...editNames), (last, other, edit) => {
-        const next = edited(last, edit, other);
-        const [before, after] = [sideOf(last), next === null ? null : sideOf(next)];
-        if (before === null || after === null) return;
-        const isRefused = refuseChange(before, after).length > 0;
-        const planned = planMigration(before, after.system, after.target);
-        if (!planned.ok) {
-          expect(planned.diagnostics.map(({ code }) => code)).toContain("RD306");
-          ends.none += 1;
-          return;
-        }
-        const { gone, drained, steps } = planned.value;
-        const [beside] = steps;
-        if (!isRefused && steps.length === 1) return;
-        ends.steps += 1;
-        // Only a consumer that goes needs a step which nothing forbids to leave out.
-        expect(isRefused || gone.length > 0).toBe(true);
-        for (const { consumer, queue } of gone) {
-          expect(beside?.system.consumers[consumer]).toMatchObject({ from: undefined });
-          expect(drained).toContain(queue);
-          ends.gone += 1;
-        }
-        let from = before;
-        for (const { system, target } of steps) {
-          // The declaration goes through a file.
-          const to = readDeployed(JSON.parse(JSON.stringify(system)) as SystemInput, target);
-          if (to === null) throw new Error("a step does not compile");
-          const compared = compareChange(
-            { inputs: { declaration: from.system, target: from.target }, outputs: {} },
-            to,
-          );
-          expect(compared?.problems).toEqual([]);
-          from = to;
-        }
-        for (const { queue, newQueue } of planned.value.moved) expect(newQueue).not.toBe(queue);
-        expect(Object.keys(from.system.consumers)).toEqual(Object.keys(after.system.consumers));
-      }),
-      { numRuns: 300 },
-    );
+    forAll(300, [anyDeployment, anyDeployment, fc.constantFrom(...editNames)], (last, other, edit) => {
+      const next = edited(last, edit, other);
+      const [before, after] = [sideOf(last), next === null ? null : sideOf(next)];
+      if (before === null || after === null) return;
+      const isRefused = refuseChange(before, after).length > 0;
+      const planned = planMigration(before, after.system, after.target);
+      if (!planned.ok) {
+        expect(planned.diagnostics.map(({ code }) => code)).toContain("RD306");
+        ends.none += 1;
+        return;
+      }
+      const { gone, drained, steps } = planned.value;
+      const [beside] = steps;
+      if (!isRefused && steps.length === 1) return;
+      ends.steps += 1;
+      // Only a consumer that goes needs a step which nothing forbids to leave out.
+      expect(isRefused || gone.length > 0).toBe(true);
+      for (const { consumer, queue } of gone) {
+        expect(beside?.system.consumers[consumer]).toMatchObject({ from: undefined });
+        expect(drained).toContain(queue);
+        ends.gone += 1;
+      }
+      let from = before;
+      for (const { system, target } of steps) {
+        // The declaration goes through a file.
+        const to = readDeployed(JSON.parse(JSON.stringify(system)) as SystemInput, target);
+        if (to === null) throw new Error("a step does not compile");
+        const compared = compareChange({ inputs: { declaration: from.system, target: from.target }, outputs: {} }, to);
+        expect(compared?.problems).toEqual([]);
+        from = to;
+      }
+      for (const { queue, newQueue } of planned.value.moved) expect(newQueue).not.toBe(queue);
+      expect(Object.keys(from.system.consumers)).toEqual(Object.keys(after.system.consumers));
+    });
     expect(ends.steps).toBeGreaterThan(0);
     expect(ends.gone).toBeGreaterThan(0);
   },

@@ -8,6 +8,7 @@ import type { Subject } from "../../src/explore/model.ts";
 import { type ChangeVerdict, verifyChange, verifyChanges } from "../../src/verify/verify-change.ts";
 import { verify } from "../../src/verify/verify.ts";
 import { accepted } from "../support/examples.ts";
+import { forAll } from "../support/for-all.ts";
 import { mutantsOf } from "../support/mutants.ts";
 
 // One proof of a change stands for all consumers that differ in names alone. So it has to be the proof of each. The
@@ -75,30 +76,26 @@ function broken({ compiled, target }: Side, mutant: number): Side {
 
 test("a change that is proved for one consumer holds for each that differs only in names", { timeout: 600_000 }, () => {
   const counts = { shared: 0, unsafe: 0, weaker: 0 };
-  fc.assert(
-    fc.property(anyChange, (change) => {
-      const [before, after] = [
-        sideOf(change, change.before),
-        sideOf(
-          change,
-          change.after.map((own, index) => own ?? change.before[index] ?? 0),
-        ),
-      ];
-      if (before === null || after === null) return;
-      const subjects: readonly Subject<InPhase<MessageState>>[] = brokers.rabbitmq.changesOf(
-        ["before", "both"].includes(change.broken ?? "") ? broken(before, change.mutant) : before,
-        ["after", "both"].includes(change.broken ?? "") ? broken(after, change.mutant) : after,
-      );
-      const shared = unlessTooLarge(() => verifyChanges(subjects));
-      if (shared === null) return;
-      expect(shared.map(alike)).toEqual(subjects.map(({ model }) => alike(verifyChange(model()))));
-      counts.shared += subjects.length - new Set(subjects.map(({ shape }) => shape())).size;
-      counts.unsafe += shared.filter(({ unsafe }) => unsafe.length > 0).length;
-      counts.weaker += shared.filter(({ weaker }) => weaker.length > 0).length;
-    }),
-    // About one change in thirty weakens a promise.
-    { numRuns: 600 },
-  );
+  forAll(600, [anyChange], (change) => {
+    const [before, after] = [
+      sideOf(change, change.before),
+      sideOf(
+        change,
+        change.after.map((own, index) => own ?? change.before[index] ?? 0),
+      ),
+    ];
+    if (before === null || after === null) return;
+    const subjects: readonly Subject<InPhase<MessageState>>[] = brokers.rabbitmq.changesOf(
+      ["before", "both"].includes(change.broken ?? "") ? broken(before, change.mutant) : before,
+      ["after", "both"].includes(change.broken ?? "") ? broken(after, change.mutant) : after,
+    );
+    const shared = unlessTooLarge(() => verifyChanges(subjects));
+    if (shared === null) return;
+    expect(shared.map(alike)).toEqual(subjects.map(({ model }) => alike(verifyChange(model()))));
+    counts.shared += subjects.length - new Set(subjects.map(({ shape }) => shape())).size;
+    counts.unsafe += shared.filter(({ unsafe }) => unsafe.length > 0).length;
+    counts.weaker += shared.filter(({ weaker }) => weaker.length > 0).length;
+  });
   // Without consumers that share a proof, or without losses, the comparison would say nothing.
   for (const count of [counts.shared, counts.unsafe]) expect(count).toBeGreaterThan(40);
   expect(counts.weaker).toBeGreaterThan(0);
@@ -106,55 +103,49 @@ test("a change that is proved for one consumer holds for each that differs only 
 
 test("a change that changes nothing is as safe as the topology itself", { timeout: 600_000 }, () => {
   const counts = { safe: 0, unsafe: 0 };
-  fc.assert(
-    fc.property(anyChange, (change) => {
-      const whole = sideOf(change, change.before);
-      if (whole === null) return;
-      const side = change.broken === null ? whole : broken(whole, change.mutant);
-      const models = brokers.rabbitmq.subjectsOf(side.compiled, side.target).map(({ model }) => model());
-      // A flaw is found before any message moves, and a change does not look for it.
-      if (models.some(({ flaws = [] }) => flaws.length > 0)) return;
-      const changes = unlessTooLarge(() =>
-        brokers.rabbitmq.changesOf(side, side).map(({ model }) => verifyChange(model())),
-      );
-      if (changes === null) return;
-      const isUnsafe = models.map((model) => Number.isNaN(verify(model).deliveries));
-      expect(changes.map(({ unsafe }) => unsafe.length > 0)).toEqual(isUnsafe);
-      for (const each of isUnsafe) counts[each ? "unsafe" : "safe"] += 1;
-    }),
-    { numRuns: 500 },
-  );
+  forAll(500, [anyChange], (change) => {
+    const whole = sideOf(change, change.before);
+    if (whole === null) return;
+    const side = change.broken === null ? whole : broken(whole, change.mutant);
+    const models = brokers.rabbitmq.subjectsOf(side.compiled, side.target).map(({ model }) => model());
+    // A flaw is found before any message moves, and a change does not look for it.
+    if (models.some(({ flaws = [] }) => flaws.length > 0)) return;
+    const changes = unlessTooLarge(() =>
+      brokers.rabbitmq.changesOf(side, side).map(({ model }) => verifyChange(model())),
+    );
+    if (changes === null) return;
+    const isUnsafe = models.map((model) => Number.isNaN(verify(model).deliveries));
+    expect(changes.map(({ unsafe }) => unsafe.length > 0)).toEqual(isUnsafe);
+    for (const each of isUnsafe) counts[each ? "unsafe" : "safe"] += 1;
+  });
   for (const count of Object.values(counts)) expect(count).toBeGreaterThan(20);
 });
 
 test("the short way for a consumer that does not change gives the verdict of all phases", { timeout: 600_000 }, () => {
   const counts = { short: 0, long: 0, unsafe: 0 };
-  fc.assert(
-    fc.property(anyChange, (change) => {
-      const [before, after] = [
-        sideOf(change, change.before),
-        sideOf(
-          change,
-          change.after.map((own, index) => own ?? change.before[index] ?? 0),
-        ),
-      ];
-      if (before === null || after === null) return;
-      const from = change.broken === "before" ? broken(before, change.mutant) : before;
-      const to = change.broken === "after" ? broken(after, change.mutant) : after;
-      // A target with another key is another target, and then no phase is left out.
-      const longer = { ...to, target: { ...to.target, unknown: true } };
-      const [short, long] = [to, longer].map((each) =>
-        unlessTooLarge(() => brokers.rabbitmq.changesOf(from, each).map(({ model }) => verifyChange(model()))),
-      );
-      if (short === undefined || long === undefined || short === null || long === null) return;
-      expect(short.map(alike)).toEqual(long.map(alike));
-      for (const [at, { states, unsafe }] of short.entries()) {
-        counts[states < (long[at]?.states ?? 0) / 2 ? "short" : "long"] += 1;
-        if (unsafe.length > 0) counts.unsafe += 1;
-      }
-    }),
-    { numRuns: 300 },
-  );
+  forAll(300, [anyChange], (change) => {
+    const [before, after] = [
+      sideOf(change, change.before),
+      sideOf(
+        change,
+        change.after.map((own, index) => own ?? change.before[index] ?? 0),
+      ),
+    ];
+    if (before === null || after === null) return;
+    const from = change.broken === "before" ? broken(before, change.mutant) : before;
+    const to = change.broken === "after" ? broken(after, change.mutant) : after;
+    // A target with another key is another target, and then no phase is left out.
+    const longer = { ...to, target: { ...to.target, unknown: true } };
+    const [short, long] = [to, longer].map((each) =>
+      unlessTooLarge(() => brokers.rabbitmq.changesOf(from, each).map(({ model }) => verifyChange(model()))),
+    );
+    if (short === undefined || long === undefined || short === null || long === null) return;
+    expect(short.map(alike)).toEqual(long.map(alike));
+    for (const [at, { states, unsafe }] of short.entries()) {
+      counts[states < (long[at]?.states ?? 0) / 2 ? "short" : "long"] += 1;
+      if (unsafe.length > 0) counts.unsafe += 1;
+    }
+  });
   for (const count of Object.values(counts)) expect(count).toBeGreaterThan(20);
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { deadLetterFields } from "../../src/consume/port/dead-letter-fields.ts";
 import { deadLetterMetadata, type FailureContext } from "../../src/consume/dead-letter/metadata.ts";
+import { forAll } from "../support/for-all.ts";
 
 const context: FailureContext = {
   workQueue: "shop.billing",
@@ -63,38 +64,32 @@ describe("the fields that a consumer writes on a dead letter", () => {
   });
 
   test("never cause an error, stay within their sizes, and can be sent to every broker, for any thrown value", () => {
-    fc.assert(
-      fc.property(anyThrown, fc.string({ unit: "binary", maxLength: 3_000 }), (thrown, text) => {
-        const written = deadLetterMetadata(thrown, {
-          ...context,
-          reason: text,
-          messageId: text,
-          correlationId: text,
-          consumer: { service: text },
-        });
-        for (const [field, value] of Object.entries(written)) {
-          expect(bytes(value)).toBeLessThanOrEqual(field === stackField ? 2_048 : 512);
-          expect(value).not.toBe("");
-          expect(value.isWellFormed()).toBe(true);
-          // oxlint-disable-next-line no-control-regex -- what SQS refuses
-          expect(value).not.toMatch(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/);
-        }
-      }),
-      { numRuns: 500 },
-    );
+    forAll(500, [anyThrown, fc.string({ unit: "binary", maxLength: 3_000 })], (thrown, text) => {
+      const written = deadLetterMetadata(thrown, {
+        ...context,
+        reason: text,
+        messageId: text,
+        correlationId: text,
+        consumer: { service: text },
+      });
+      for (const [field, value] of Object.entries(written)) {
+        expect(bytes(value)).toBeLessThanOrEqual(field === stackField ? 2_048 : 512);
+        expect(value).not.toBe("");
+        expect(value.isWellFormed()).toBe(true);
+        // oxlint-disable-next-line no-control-regex -- what SQS refuses
+        expect(value).not.toMatch(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/);
+      }
+    });
   });
 
   test("show where a text was cut, and use all the room", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: "grapheme", minLength: 2_100, maxLength: 2_200 }), (message) => {
-        const summary = deadLetterMetadata(message, context)[stackField] ?? "";
-        const [kept = ""] = summary.split(" … [cut]");
-        expect(summary.endsWith(" … [cut]")).toBe(true);
-        expect(message.startsWith(kept)).toBe(true);
-        expect(bytes(summary), "no character has more than four bytes").toBeGreaterThan(2_048 - 4);
-      }),
-      { numRuns: 50 },
-    );
+    forAll(50, [fc.string({ unit: "grapheme", minLength: 2_100, maxLength: 2_200 })], (message) => {
+      const summary = deadLetterMetadata(message, context)[stackField] ?? "";
+      const [kept = ""] = summary.split(" … [cut]");
+      expect(summary.endsWith(" … [cut]")).toBe(true);
+      expect(message.startsWith(kept)).toBe(true);
+      expect(bytes(summary), "no character has more than four bytes").toBeGreaterThan(2_048 - 4);
+    });
     const fits = "x".repeat(2_048);
     expect(deadLetterMetadata(fits, context)[stackField]).toBe(fits);
   });

@@ -6,6 +6,7 @@ import { checkSystem, compile, type System, type SystemInput, type TargetInput }
 import { cloudInventory } from "../support/change/cloud-inventory.ts";
 import { runUpdate } from "../support/change/engine-model.ts";
 import { provider } from "../support/change/providers.ts";
+import { forAllAsync } from "../support/for-all.ts";
 import { anyServicebusDeclaration } from "../support/servicebus-declarations.ts";
 import { registerServicebus } from "../support/servicebus/register.ts";
 import { anySqsDeclaration } from "../support/sqs-declarations.ts";
@@ -45,41 +46,38 @@ test.each(Object.keys(brokers) as (keyof typeof brokers)[])(
     const { declaration, target, register, mayGo } = brokers[name];
     const acceptable = declaration.filter((each) => systemOf(each, target) !== null);
     const counts = { through: 0, refused: 0, removed: 0 };
-    await fc.assert(
-      fc.asyncProperty(acceptable, acceptable, anyWay, fc.boolean(), async (first, second, way, isLike) => {
-        // Often both systems are the same, except that the consumers no longer take from one source.
-        const before = systemOf(isLike ? withOneMore(first) : first, target);
-        const after = systemOf(isLike ? withSource(first) : second, target);
-        if (before === null || after === null) return;
-        const inventory = cloudInventory();
-        const deployed = await register(before);
-        const pick = { first: () => 0, any: orderOf(way.order) };
-        const usual = { provider, backend: inventory, refusal: null, skipPreview: true, pick: pick.first };
-        const made = await runUpdate([], deployed.resources, usual);
-        expect(made.error).toBeNull();
-        const program = way.destroy ? [] : (await register(after)).resources;
-        const state = way.unprotect ? made.state.map((entry) => ({ ...entry, protect: false })) : made.state;
-        let steps = 0;
-        const result = await runUpdate(state, program, {
-          ...usual,
-          refusal: refusalOf(state, program, new Map()),
-          skipPreview: way.skipPreview,
-          pick: pick.any,
-          beforeStep: () => {
-            if (way.failsAt === steps) throw new Error("the connection is cut");
-            steps += 1;
-          },
-        });
-        const inProgram = new Set(program.map(({ urn }) => urn));
-        const wrong = inventory.removed.filter(
-          ({ type, deletedWith }) => !mayGo.test(type) || !inProgram.has(deletedWith ?? ""),
-        );
-        expect(wrong.map(({ name: own, type }) => `${type} ${own}`)).toEqual([]);
-        counts.removed += inventory.removed.length;
-        counts[result.error === null ? "through" : "refused"] += 1;
-      }),
-      { numRuns: 100 },
-    );
+    await forAllAsync(100, [acceptable, acceptable, anyWay, fc.boolean()], async (first, second, way, isLike) => {
+      // Often both systems are the same, except that the consumers no longer take from one source.
+      const before = systemOf(isLike ? withOneMore(first) : first, target);
+      const after = systemOf(isLike ? withSource(first) : second, target);
+      if (before === null || after === null) return;
+      const inventory = cloudInventory();
+      const deployed = await register(before);
+      const pick = { first: () => 0, any: orderOf(way.order) };
+      const usual = { provider, backend: inventory, refusal: null, skipPreview: true, pick: pick.first };
+      const made = await runUpdate([], deployed.resources, usual);
+      expect(made.error).toBeNull();
+      const program = way.destroy ? [] : (await register(after)).resources;
+      const state = way.unprotect ? made.state.map((entry) => ({ ...entry, protect: false })) : made.state;
+      let steps = 0;
+      const result = await runUpdate(state, program, {
+        ...usual,
+        refusal: refusalOf(state, program, new Map()),
+        skipPreview: way.skipPreview,
+        pick: pick.any,
+        beforeStep: () => {
+          if (way.failsAt === steps) throw new Error("the connection is cut");
+          steps += 1;
+        },
+      });
+      const inProgram = new Set(program.map(({ urn }) => urn));
+      const wrong = inventory.removed.filter(
+        ({ type, deletedWith }) => !mayGo.test(type) || !inProgram.has(deletedWith ?? ""),
+      );
+      expect(wrong.map(({ name: own, type }) => `${type} ${own}`)).toEqual([]);
+      counts.removed += inventory.removed.length;
+      counts[result.error === null ? "through" : "refused"] += 1;
+    });
     for (const count of Object.values(counts)) expect(count, JSON.stringify(counts)).toBeGreaterThan(0);
   },
 );

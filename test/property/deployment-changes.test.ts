@@ -10,6 +10,7 @@ import { type MemoryBroker, memoryBroker } from "../support/change/memory-broker
 import { provider } from "../support/change/providers.ts";
 import { type Deployment, registeredFor } from "../support/change/registered.ts";
 import { type Promised, strandedOn } from "../support/change/stranded.ts";
+import { forAllAsync } from "../support/for-all.ts";
 
 // One operator makes any changes, by a program or by `destroy`, with a preview or without, with protection or without.
 // The engine works in any order and may fail at any step. Before each step a message may lie in every queue and go to
@@ -30,19 +31,16 @@ const foreign = "foreign";
 
 test("any deployment over any other strands no message", { timeout: 1_200_000 }, async () => {
   const counts = { updates: 0, refused: 0, failed: 0, deletions: 0 };
-  await fc.assert(
-    fc.asyncProperty(anyDeployment, fc.array(anyStep, { minLength: 1, maxLength: 3 }), async (first, steps) => {
-      const world = await deployed(first, newestOf([first, ...steps.map(({ other }) => other)]));
-      for (const step of steps) {
-        const result = await change(world, step);
-        counts.updates += 1;
-        if (result.error !== null) counts.failed += 1;
-        if (result.refused) counts.refused += 1;
-        counts.deletions += result.deletions;
-      }
-    }),
-    { numRuns: 400 },
-  );
+  await forAllAsync(400, [anyDeployment, fc.array(anyStep, { minLength: 1, maxLength: 3 })], async (first, steps) => {
+    const world = await deployed(first, newestOf([first, ...steps.map(({ other }) => other)]));
+    for (const step of steps) {
+      const result = await change(world, step);
+      counts.updates += 1;
+      if (result.error !== null) counts.failed += 1;
+      if (result.refused) counts.refused += 1;
+      counts.deletions += result.deletions;
+    }
+  });
   // A run without any refusal, failure or deletion would prove nothing.
   expect(counts.updates).toBeGreaterThan(100);
   for (const count of [counts.refused, counts.failed, counts.deletions]) expect(count).toBeGreaterThan(3);

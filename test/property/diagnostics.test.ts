@@ -8,6 +8,7 @@ import type { Region } from "../../src/diagnostics/region.ts";
 import { renderDiagnostics, renderMessage } from "../../src/diagnostics/render.ts";
 import { renderSarif } from "../../src/diagnostics/sarif.ts";
 import { visible } from "../../src/diagnostics/visible.ts";
+import { forAll } from "../support/for-all.ts";
 import { parseSarif } from "../support/sarif.ts";
 import { parseWorkflowCommands } from "../support/workflow-commands.ts";
 
@@ -49,54 +50,46 @@ const anyReport = fc.record({
 });
 
 test("all diagnostics become a valid SARIF log with the same content", () => {
-  fc.assert(
-    fc.property(anyReport, ({ diagnostics, file, region }) => {
-      const [run] = parseSarif(renderSarif(diagnostics, { file, locate: () => region })).runs;
-      expect(run?.results.map(({ ruleId, level }) => [ruleId, level])).toEqual(
-        diagnostics.map(({ code, severity }) => [code, severity]),
-      );
-      for (const [index, each] of diagnostics.entries()) {
-        const said = run?.results[index]?.message.text;
-        expect(said?.replaceAll("{{", "{").replaceAll("}}", "}").replaceAll("\\](", "](")).toBe(renderMessage(each));
-      }
-      const fingerprints = run?.results.map((each) => Object.values(each.partialFingerprints).join()) ?? [];
-      expect(new Set(fingerprints).size).toBe(fingerprints.length);
-    }),
-  );
+  forAll(100, [anyReport], ({ diagnostics, file, region }) => {
+    const [run] = parseSarif(renderSarif(diagnostics, { file, locate: () => region })).runs;
+    expect(run?.results.map(({ ruleId, level }) => [ruleId, level])).toEqual(
+      diagnostics.map(({ code, severity }) => [code, severity]),
+    );
+    for (const [index, each] of diagnostics.entries()) {
+      const said = run?.results[index]?.message.text;
+      expect(said?.replaceAll("{{", "{").replaceAll("}}", "}").replaceAll("\\](", "](")).toBe(renderMessage(each));
+    }
+    const fingerprints = run?.results.map((each) => Object.values(each.partialFingerprints).join()) ?? [];
+    expect(new Set(fingerprints).size).toBe(fingerprints.length);
+  });
 });
 
 test("a fingerprint does not change when lines move or words change", () => {
-  fc.assert(
-    fc.property(fc.array(anyDiagnostic, { maxLength: 5 }), region, region, (diagnostics, before, after) => {
-      const fingerprints = (all: readonly Diagnostic[], place: Region | undefined): unknown =>
-        parseSarif(renderSarif(all, { file: "shop.yaml", locate: () => place })).runs[0]?.results.map(
-          (each) => each.partialFingerprints,
-        );
-      const reworded = diagnostics.map((each) => ({ ...each, message: `${each.message}.` }));
-      expect(fingerprints(reworded, after)).toEqual(fingerprints(diagnostics, before));
-    }),
-  );
+  forAll(100, [fc.array(anyDiagnostic, { maxLength: 5 }), region, region], (diagnostics, before, after) => {
+    const fingerprints = (all: readonly Diagnostic[], place: Region | undefined): unknown =>
+      parseSarif(renderSarif(all, { file: "shop.yaml", locate: () => place })).runs[0]?.results.map(
+        (each) => each.partialFingerprints,
+      );
+    const reworded = diagnostics.map((each) => ({ ...each, message: `${each.message}.` }));
+    expect(fingerprints(reworded, after)).toEqual(fingerprints(diagnostics, before));
+  });
 });
 
 test("every diagnostic becomes one line for GitHub Actions, and parses back", () => {
-  fc.assert(
-    fc.property(anyReport, ({ diagnostics, file, region }) => {
-      const commands = parseWorkflowCommands(renderGithub(diagnostics, { file, locate: () => region }));
-      expect(commands).toEqual(
-        diagnostics.map((each) => ({
-          command: each.severity,
-          properties: {
-            ...(file === undefined
-              ? {}
-              : { file: visible(file).replaceAll("\\", "/"), line: String(region?.line ?? 1) }),
-            ...(file === undefined || region === undefined ? {} : { col: String(region.column) }),
-            title: visible([each.code, each.path].filter((part) => part !== "").join(" ")),
-          },
-          message: renderMessage(each),
-        })),
-      );
-    }),
-  );
+  forAll(100, [anyReport], ({ diagnostics, file, region }) => {
+    const commands = parseWorkflowCommands(renderGithub(diagnostics, { file, locate: () => region }));
+    expect(commands).toEqual(
+      diagnostics.map((each) => ({
+        command: each.severity,
+        properties: {
+          ...(file === undefined ? {} : { file: visible(file).replaceAll("\\", "/"), line: String(region?.line ?? 1) }),
+          ...(file === undefined || region === undefined ? {} : { col: String(region.column) }),
+          title: visible([each.code, each.path].filter((part) => part !== "").join(" ")),
+        },
+        message: renderMessage(each),
+      })),
+    );
+  });
 });
 
 test("a terminal shows the place between the file and the path, and nothing without a place", () => {

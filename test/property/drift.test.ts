@@ -14,6 +14,7 @@ import { type Effect, effects } from "../../src/verify/judge.ts";
 import { verifyAll } from "../../src/verify/verify.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { accepted, checked, shopWith } from "../support/examples.ts";
+import { forAll } from "../support/for-all.ts";
 import { mutantsOf } from "../support/mutants.ts";
 
 const { rabbitmq } = brokers;
@@ -26,18 +27,15 @@ function differencesTo(deployment: Deployment, { compiled, target }: Proved<"rab
 
 test("a compiled system is no difference to itself, as an export and as a model", () => {
   let compiledCount = 0;
-  fc.assert(
-    fc.property(anySystem, anyTarget, (input, target) => {
-      const proved = compileAndProve<"rabbitmq">(checked(input), target);
-      if (!proved.ok) return;
-      compiledCount++;
-      const exported = rabbitmq.exportFormats["definitions"]?.(proved.value.compiled, "/");
-      const read = accepted(rabbitmq.auditor.file.read(JSON.stringify(exported)));
-      expect(differencesTo(read, proved.value)).toEqual([]);
-      expect(differencesTo(rabbitmq.differ.deploymentOf(proved.value.compiled), proved.value)).toEqual([]);
-    }),
-    { numRuns: 100 },
-  );
+  forAll(100, [anySystem, anyTarget], (input, target) => {
+    const proved = compileAndProve<"rabbitmq">(checked(input), target);
+    if (!proved.ok) return;
+    compiledCount++;
+    const exported = rabbitmq.exportFormats["definitions"]?.(proved.value.compiled, "/");
+    const read = accepted(rabbitmq.auditor.file.read(JSON.stringify(exported)));
+    expect(differencesTo(read, proved.value)).toEqual([]);
+    expect(differencesTo(rabbitmq.differ.deploymentOf(proved.value.compiled), proved.value)).toEqual([]);
+  });
   expect(compiledCount).toBeGreaterThan(30);
 });
 
@@ -182,30 +180,26 @@ function changesOf({ queues, exchanges, bindings }: Topology, choices: readonly 
 
 test("a difference changes no proof of a consumer that it does not concern", () => {
   const counts = { changed: 0, left: 0 };
-  fc.assert(
-    fc.property(
-      anySystem,
-      anyTarget,
-      fc.array(fc.nat(), { minLength: 40, maxLength: 40 }),
-      (input, target, choices) => {
-        const proved = compileAndProve<"rabbitmq">(checked(input), target);
-        if (!proved.ok) return;
-        const { compiled } = proved.value;
-        const concernedBy = concerned(compiled.topology, compiled);
-        const shapesOf = (topology: Topology): readonly (readonly [string, string])[] =>
-          subjectsOf({ ...compiled, topology }, proved.value.target).map(({ consumer, shape }) => [consumer, shape()]);
-        const before = new Map(shapesOf(compiled.topology));
-        for (const difference of changesOf(compiled.topology, choices)) {
-          const named = new Set(concernedBy([difference]).map(({ consumer }) => consumer));
-          for (const [consumer, shape] of shapesOf(changedBy(compiled.topology, difference))) {
-            if (!named.has(consumer))
-              expect(shape, `${consumer} ${JSON.stringify(difference)}`).toBe(before.get(consumer));
-            counts[named.has(consumer) ? "changed" : "left"] += 1;
-          }
+  forAll(
+    100,
+    [anySystem, anyTarget, fc.array(fc.nat(), { minLength: 40, maxLength: 40 })],
+    (input, target, choices) => {
+      const proved = compileAndProve<"rabbitmq">(checked(input), target);
+      if (!proved.ok) return;
+      const { compiled } = proved.value;
+      const concernedBy = concerned(compiled.topology, compiled);
+      const shapesOf = (topology: Topology): readonly (readonly [string, string])[] =>
+        subjectsOf({ ...compiled, topology }, proved.value.target).map(({ consumer, shape }) => [consumer, shape()]);
+      const before = new Map(shapesOf(compiled.topology));
+      for (const difference of changesOf(compiled.topology, choices)) {
+        const named = new Set(concernedBy([difference]).map(({ consumer }) => consumer));
+        for (const [consumer, shape] of shapesOf(changedBy(compiled.topology, difference))) {
+          if (!named.has(consumer))
+            expect(shape, `${consumer} ${JSON.stringify(difference)}`).toBe(before.get(consumer));
+          counts[named.has(consumer) ? "changed" : "left"] += 1;
         }
-      },
-    ),
-    { numRuns: 100 },
+      }
+    },
   );
   expect(counts.changed).toBeGreaterThan(1_000);
   expect(counts.left).toBeGreaterThan(1_000);

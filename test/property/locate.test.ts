@@ -6,6 +6,7 @@ import { locateIn, parsePath } from "../../src/declare/locate.ts";
 import { formatPath, type PathSegment } from "../../src/diagnostics/diagnostic.ts";
 import type { Region } from "../../src/diagnostics/region.ts";
 import { anySystem } from "../support/arbitraries.ts";
+import { forAll } from "../support/for-all.ts";
 
 /** The paths to every value in a declaration: leaves, mappings and lists. */
 function pathsOf(value: unknown, path: readonly PathSegment[] = []): (readonly PathSegment[])[] {
@@ -70,52 +71,44 @@ const anyPlace = anySystem.chain((system) =>
 );
 
 test("the place of a broken value is that value, in any form of the declaration", () => {
-  fc.assert(
-    fc.property(anyPlace, anyBroken, ({ system, path, how }, broken) => {
-      const text = write(replaced(system, path, broken), how);
-      const found = underlined(text, locateIn(text, how.format)(formatPath(path)));
-      expect(parse(found ?? "missing")).toEqual(broken);
-    }),
-    { numRuns: 500 },
-  );
+  forAll(500, [anyPlace, anyBroken], ({ system, path, how }, broken) => {
+    const text = write(replaced(system, path, broken), how);
+    const found = underlined(text, locateIn(text, how.format)(formatPath(path)));
+    expect(parse(found ?? "missing")).toEqual(broken);
+  });
 });
 
 test("the place is the broken value and not an equal one", () => {
-  fc.assert(
-    fc.property(anyPlace, ({ system, path, how }) => {
-      const text = write(replaced(system, path, "here and nowhere else"), how);
-      const region = locateIn(text, how.format)(formatPath(path));
-      const before = text.split("here and nowhere else")[0]?.split(/\r?\n/) ?? [];
-      expect(region?.line).toBe(before.length);
-      const isQuoted = underlined(text, region) !== "here and nowhere else";
-      expect((region?.column ?? 0) - 1).toBe((before.at(-1)?.length ?? 0) - (isQuoted ? 1 : 0));
-    }),
-  );
+  forAll(100, [anyPlace], ({ system, path, how }) => {
+    const text = write(replaced(system, path, "here and nowhere else"), how);
+    const region = locateIn(text, how.format)(formatPath(path));
+    const before = text.split("here and nowhere else")[0]?.split(/\r?\n/) ?? [];
+    expect(region?.line).toBe(before.length);
+    const isQuoted = underlined(text, region) !== "here and nowhere else";
+    expect((region?.column ?? 0) - 1).toBe((before.at(-1)?.length ?? 0) - (isQuoted ? 1 : 0));
+  });
 });
 
 test("the place of a missing value is the key of its mapping", () => {
-  fc.assert(
-    fc.property(anyPlace, fc.string({ minLength: 1 }), ({ system, path, how }, name) => {
-      const text = write(system, how);
-      const locate = locateIn(text, how.format);
-      const key = path.at(-1);
-      const missing = formatPath([...path, `missing ${name}`, 3, "below"]);
-      const found = underlined(text, locate(missing));
-      // An entry of a list has no key, so its region is the entry itself.
-      expect(found).toBeDefined();
-      if (typeof key === "string") expect(parse(found ?? "")).toBe(key);
-      expect(locate(formatPath([`missing ${name}`]))).toBeUndefined();
-    }),
-  );
+  forAll(100, [anyPlace, fc.string({ minLength: 1 })], ({ system, path, how }, name) => {
+    const text = write(system, how);
+    const locate = locateIn(text, how.format);
+    const key = path.at(-1);
+    const missing = formatPath([...path, `missing ${name}`, 3, "below"]);
+    const found = underlined(text, locate(missing));
+    // An entry of a list has no key, so its region is the entry itself.
+    expect(found).toBeDefined();
+    if (typeof key === "string") expect(parse(found ?? "")).toBe(key);
+    expect(locate(formatPath([`missing ${name}`]))).toBeUndefined();
+  });
 });
 
 test("a path is read back as it was written", () => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.oneof(fc.string({ unit: "binary" }), fc.nat(), fc.constantFrom("a-b", "$", "0"))),
-      (path) => {
-        expect(parsePath(formatPath(path))).toEqual(path);
-      },
-    ),
+  forAll(
+    100,
+    [fc.array(fc.oneof(fc.string({ unit: "binary" }), fc.nat(), fc.constantFrom("a-b", "$", "0")))],
+    (path) => {
+      expect(parsePath(formatPath(path))).toEqual(path);
+    },
   );
 });

@@ -7,6 +7,7 @@ import { type Deployed, readDeployed, underNewNames } from "../../src/migrate/de
 import { type HeldQueues, leftQueuesTaken } from "../../src/migrate/held-queues.ts";
 import { type Lock, lockWith, lockedIn, readLock } from "../../src/migrate/lock.ts";
 import { planMigration } from "../../src/migrate/plan-migration.ts";
+import { forAll } from "../support/for-all.ts";
 
 // Systems are deployed one over the other. Consumers come, go and come back, and take queues of each other. The lock has
 // to refuse the same queues as Pulumi's state, which remembers each that a consumer ever had.
@@ -38,30 +39,27 @@ const words = (problems: readonly Diagnostic[]): readonly string[] =>
 
 test.each(targets)("a lock refuses the queues that Pulumi's state refuses: $broker", (target) => {
   let refused = 0;
-  fc.assert(
-    fc.property(fc.array(anyConsumers, { minLength: 3, maxLength: 8 }), (series) => {
-      const sides = series.flatMap((each) => sideOf(each, target) ?? []);
-      const [first, ...others] = sides;
-      fc.pre(first !== undefined);
-      let state = { inputs: inputsOf(first), outputs: {} };
-      let lock = locked(null, first);
-      for (const to of others) {
-        const compared = compareChange(state, to);
-        const from = lockedIn(lock, "prod", "shop");
-        if (compared === null || !from.ok || from.value === null) throw new Error("it is readable");
-        const { held = {} } = from.value as { readonly held?: HeldQueues };
-        const before = underNewNames(from.value, to.system);
-        const taken = leftQueuesTaken(before, to, held);
-        expect(words(taken)).toEqual(words(compared.problems));
-        if (taken.length > 0) expect(planMigration(from.value, to.system, to.target).ok).toBe(false);
-        refused += taken.length;
-        if (compared.problems.length > 0) continue;
-        state = { inputs: inputsOf(to), outputs: { held: compared.held, taken: compared.taken } };
-        lock = locked(lock, to);
-      }
-    }),
-    { numRuns: 150 },
-  );
+  forAll(150, [fc.array(anyConsumers, { minLength: 3, maxLength: 8 })], (series) => {
+    const sides = series.flatMap((each) => sideOf(each, target) ?? []);
+    const [first, ...others] = sides;
+    fc.pre(first !== undefined);
+    let state = { inputs: inputsOf(first), outputs: {} };
+    let lock = locked(null, first);
+    for (const to of others) {
+      const compared = compareChange(state, to);
+      const from = lockedIn(lock, "prod", "shop");
+      if (compared === null || !from.ok || from.value === null) throw new Error("it is readable");
+      const { held = {} } = from.value as { readonly held?: HeldQueues };
+      const before = underNewNames(from.value, to.system);
+      const taken = leftQueuesTaken(before, to, held);
+      expect(words(taken)).toEqual(words(compared.problems));
+      if (taken.length > 0) expect(planMigration(from.value, to.system, to.target).ok).toBe(false);
+      refused += taken.length;
+      if (compared.problems.length > 0) continue;
+      state = { inputs: inputsOf(to), outputs: { held: compared.held, taken: compared.taken } };
+      lock = locked(lock, to);
+    }
+  });
   expect(refused).toBeGreaterThan(20);
 });
 

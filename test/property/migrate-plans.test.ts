@@ -14,6 +14,7 @@ import { afterRequest } from "../support/change/after-request.ts";
 import { anyDeployment, edited, editNames } from "../support/change/deployments.ts";
 import type { Deployment } from "../support/change/registered.ts";
 import { strandedOn } from "../support/change/stranded.ts";
+import { forAll } from "../support/for-all.ts";
 
 // Plans between random systems, there and back, on a broker in memory with a message in every queue. A second model of a
 // plan, which knows nothing of the planner, finds no fault in them. It refutes each plan that lacks a part or has two in
@@ -240,45 +241,42 @@ function checkPlan(planned: Planned, migration: Migration): void {
 }
 
 test("plans there and back have no fault, and each mistake in one shows its own", { timeout: 600_000 }, () => {
-  fc.assert(
-    fc.property(anyDeployment, anyDeployment, fc.constantFrom(...editNames, ...moves), (first, other, edit) => {
-      const next = edited(first, edit, { ...other, vhost: first.vhost });
-      const from = deployedOf(first);
-      const to = next === null ? null : deployedOf({ ...next, version: first.version });
-      // Under another name of the system nothing drains the old queues, and the plan says so.
-      if (from === null || to === null || from.system.name !== to.system.name) return;
-      const migration = planMigration(from, to.system, to.target);
-      if (!migration.ok) {
-        expect(migration.diagnostics.every(({ code }) => code === "RD306")).toBe(true);
-        return count("refused");
+  forAll(150, [anyDeployment, anyDeployment, fc.constantFrom(...editNames, ...moves)], (first, other, edit) => {
+    const next = edited(first, edit, { ...other, vhost: first.vhost });
+    const from = deployedOf(first);
+    const to = next === null ? null : deployedOf({ ...next, version: first.version });
+    // Under another name of the system nothing drains the old queues, and the plan says so.
+    if (from === null || to === null || from.system.name !== to.system.name) return;
+    const migration = planMigration(from, to.system, to.target);
+    if (!migration.ok) {
+      expect(migration.diagnostics.every(({ code }) => code === "RD306")).toBe(true);
+      return count("refused");
+    }
+    const { gone, sources } = migration.value;
+    const inSteps = migration.value.steps.length > 1;
+    // A consumer that cannot lose its sources alone goes at once, and its queue stays.
+    const isLeft = topologyOf(from).queues.some(
+      ({ role, consumer }) => role === "work" && consumer !== null && !Object.hasOwn(to.system.consumers, consumer),
+    );
+    if (!inSteps && isLeft) return count("left to stay");
+    // Without its first step a plan would be refused, or leave a consumer's messages to nobody.
+    expect(inSteps).toBe(gone.length > 0 || refuseChange(underNewNames(from, to.system), to).length > 0);
+    if (sources.length > 0) count("sources left");
+    const planned = plannedFrom(from, migration.value);
+    checkPlan(planned, migration.value);
+    for (const present of planned.sides) {
+      const back = planBack(from, present, planned.sides.at(-1) as Deployed);
+      if (!back.ok) {
+        expect(back.diagnostics.every(({ code }) => code === "RD306")).toBe(true);
+        count("no way back");
+        continue;
       }
-      const { gone, sources } = migration.value;
-      const inSteps = migration.value.steps.length > 1;
-      // A consumer that cannot lose its sources alone goes at once, and its queue stays.
-      const isLeft = topologyOf(from).queues.some(
-        ({ role, consumer }) => role === "work" && consumer !== null && !Object.hasOwn(to.system.consumers, consumer),
-      );
-      if (!inSteps && isLeft) return count("left to stay");
-      // Without its first step a plan would be refused, or leave a consumer's messages to nobody.
-      expect(inSteps).toBe(gone.length > 0 || refuseChange(underNewNames(from, to.system), to).length > 0);
-      if (sources.length > 0) count("sources left");
-      const planned = plannedFrom(from, migration.value);
-      checkPlan(planned, migration.value);
-      for (const present of planned.sides) {
-        const back = planBack(from, present, planned.sides.at(-1) as Deployed);
-        if (!back.ok) {
-          expect(back.diagnostics.every(({ code }) => code === "RD306")).toBe(true);
-          count("no way back");
-          continue;
-        }
-        checkPlan(plannedFrom(back.value.start, back.value.migration), back.value.migration);
-        const end = back.value.migration.steps.at(-1) as MigrationStep;
-        expect(readDeployed(end.system, end.target)?.compiled).toEqual(from.compiled);
-        count("ways back");
-      }
-    }),
-    { numRuns: 150 },
-  );
+      checkPlan(plannedFrom(back.value.start, back.value.migration), back.value.migration);
+      const end = back.value.migration.steps.at(-1) as MigrationStep;
+      expect(readDeployed(end.system, end.target)?.compiled).toEqual(from.compiled);
+      count("ways back");
+    }
+  });
   // Few of the drawn changes have no steps, and other tests refuse those by name.
   for (const name of ["plans", "sources left", "ways back", ...Object.keys(mistakes)])
     expect(counts[name], name).toBeGreaterThan(1);

@@ -13,33 +13,31 @@ import { afterRequest } from "../support/change/after-request.ts";
 import { anyDeployment, edited, editNames } from "../support/change/deployments.ts";
 import type { Deployment } from "../support/change/registered.ts";
 import { strandedOn } from "../support/change/stranded.ts";
+import { forAll } from "../support/for-all.ts";
 
 // The requests of each step of a migration, made one after the other on a broker in memory. Before each, a message may
 // lie in every queue. A run that begins again anywhere sees nothing strange, and makes the requests that are left.
 
 test("the requests of a migration strand no message, and a run begins again anywhere", () => {
   const counts = { steps: 0, requests: 0, deletions: 0, mended: 0 };
-  fc.assert(
-    fc.property(anyDeployment, anyDeployment, fc.constantFrom(...editNames), (first, other, edit) => {
-      const next = edited(first, edit, { ...other, vhost: first.vhost });
-      const from = deployedOf(first);
-      const to = next === null ? null : deployedOf({ ...next, version: first.version });
-      if (from === null || to === null) return;
-      const planned = planMigration(from, to.system, to.target);
-      if (!planned.ok) return;
-      const { steps } = planned.value;
-      let before = from;
-      let found = brokerOf(from.target).differ.deploymentOf(from.compiled) as Found;
-      for (const step of steps) {
-        const after = step === null ? null : readDeployed(step.system, step.target);
-        if (after === null) continue;
-        counts.steps += 1;
-        found = carriedOut(found, before, after, counts);
-        before = after;
-      }
-    }),
-    { numRuns: 300 },
-  );
+  forAll(300, [anyDeployment, anyDeployment, fc.constantFrom(...editNames)], (first, other, edit) => {
+    const next = edited(first, edit, { ...other, vhost: first.vhost });
+    const from = deployedOf(first);
+    const to = next === null ? null : deployedOf({ ...next, version: first.version });
+    if (from === null || to === null) return;
+    const planned = planMigration(from, to.system, to.target);
+    if (!planned.ok) return;
+    const { steps } = planned.value;
+    let before = from;
+    let found = brokerOf(from.target).differ.deploymentOf(from.compiled) as Found;
+    for (const step of steps) {
+      const after = step === null ? null : readDeployed(step.system, step.target);
+      if (after === null) continue;
+      counts.steps += 1;
+      found = carriedOut(found, before, after, counts);
+      before = after;
+    }
+  });
   expect(counts.steps).toBeGreaterThan(100);
   expect(counts.requests).toBeGreaterThan(1_000);
   expect(counts.deletions).toBeGreaterThan(10);

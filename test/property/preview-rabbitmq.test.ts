@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 
 import { unknownText } from "../../src/foreign/pulumi-resource.ts";
 import type { StackResource } from "../../src/policy/stack.ts";
+import { forAll } from "../support/for-all.ts";
 import { foundIn } from "../support/found-in-stack.ts";
 
 // Random stacks of RabbitMQ with values that a preview does not know. The update may bring any value of the same kind.
@@ -132,25 +133,21 @@ const stack = fc.array(fc.oneof({ weight: 3, arbitrary: queue }, exchange, { wei
 
 test("every finding of a preview is also a finding of the update, for any unknown values", () => {
   let [seen, inPart] = [0, 0];
-  fc.assert(
-    fc.property(stack, (drawn) => {
-      const resources = (choice: Choice): StackResource[] =>
-        drawn.map((each, index) => resourceOf(each, index, choice));
-      const preview = resources(({ isKnown, value }) => (isKnown ? value : unknownText));
-      const found = foundIn("rabbitmq", preview);
-      const hasUnknown = JSON.stringify(preview).includes(unknownText);
-      seen += hasUnknown ? 1 : 0;
-      inPart += hasUnknown && found.length > 0 ? 1 : 0;
-      for (const choice of [
-        ({ value }: Value) => value,
-        ({ isKnown, value, other }: Value) => (isKnown ? value : other),
-      ]) {
-        const atUpdate = foundIn("rabbitmq", resources(choice));
-        expect(atUpdate).toEqual(expect.arrayContaining([...found]));
-      }
-    }),
-    { numRuns: 600 },
-  );
+  forAll(600, [stack], (drawn) => {
+    const resources = (choice: Choice): StackResource[] => drawn.map((each, index) => resourceOf(each, index, choice));
+    const preview = resources(({ isKnown, value }) => (isKnown ? value : unknownText));
+    const found = foundIn("rabbitmq", preview);
+    const hasUnknown = JSON.stringify(preview).includes(unknownText);
+    seen += hasUnknown ? 1 : 0;
+    inPart += hasUnknown && found.length > 0 ? 1 : 0;
+    for (const choice of [
+      ({ value }: Value) => value,
+      ({ isKnown, value, other }: Value) => (isKnown ? value : other),
+    ]) {
+      const atUpdate = foundIn("rabbitmq", resources(choice));
+      expect(atUpdate).toEqual(expect.arrayContaining([...found]));
+    }
+  });
   expect(seen).toBeGreaterThan(100);
   expect(inPart, "stacks that are judged in part").toBeGreaterThan(5);
 });

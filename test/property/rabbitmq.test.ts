@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { route, type RoutingIndex, routingIndex } from "../../src/brokers/rabbitmq/prove/routing.ts";
@@ -8,6 +7,7 @@ import { brokers, compile } from "../../src/index.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { checked } from "../support/examples.ts";
 import { expectDrawn, expectSameAgain } from "../support/compiled-properties.ts";
+import { forAll } from "../support/for-all.ts";
 
 type RabbitmqSystem = CompiledSystem<"rabbitmq">;
 
@@ -16,18 +16,15 @@ function forEveryCompiled(
   check: (compiled: RabbitmqSystem, input: SystemInput, target: TargetInput<"rabbitmq">) => void,
 ): void {
   let compiledCount = 0;
-  fc.assert(
-    fc.property(anySystem, anyTarget, (input, target) => {
-      const result = compile(checked(input), target);
-      if (!result.ok) {
-        expect(result.diagnostics.every((each) => each.message !== "" && each.path !== "")).toBe(true);
-        return;
-      }
-      compiledCount++;
-      check(result.value, input, target);
-    }),
-    { numRuns: 350 },
-  );
+  forAll(350, [anySystem, anyTarget], (input, target) => {
+    const result = compile(checked(input), target);
+    if (!result.ok) {
+      expect(result.diagnostics.every((each) => each.message !== "" && each.path !== "")).toBe(true);
+      return;
+    }
+    compiledCount++;
+    check(result.value, input, target);
+  });
   expect(compiledCount).toBeGreaterThan(100);
 }
 

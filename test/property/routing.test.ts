@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { topicIndex } from "../../src/brokers/rabbitmq/prove/topic-index.ts";
+import { forAll } from "../support/for-all.ts";
 
 // Compares the index with the definition: a pattern as a regular expression over words, and every key of a small
 // alphabet.
@@ -29,26 +30,20 @@ const pattern = fc
   .map((parts) => parts.join("."));
 
 test("the index finds the patterns that match a key, in their given order", () => {
-  fc.assert(
-    fc.property(fc.array(pattern, { maxLength: 8 }), fc.constantFrom(...keys), (patterns, key) => {
-      const index = topicIndex(patterns.map((each, item) => ({ pattern: each, item })));
-      const wanted = patterns.flatMap((each, item) => (isMatched(each, key) ? [item] : []));
-      expect(index.match(key)).toEqual(wanted);
-    }),
-    { numRuns: 2_000 },
-  );
+  forAll(2_000, [fc.array(pattern, { maxLength: 8 }), fc.constantFrom(...keys)], (patterns, key) => {
+    const index = topicIndex(patterns.map((each, item) => ({ pattern: each, item })));
+    const wanted = patterns.flatMap((each, item) => (isMatched(each, key) ? [item] : []));
+    expect(index.match(key)).toEqual(wanted);
+  });
 });
 
 test("two patterns overlap exactly if some key matches both", () => {
-  fc.assert(
-    fc.property(fc.array(pattern, { maxLength: 5 }), pattern, (patterns, other) => {
-      const index = topicIndex(patterns.map((each, item) => ({ pattern: each, item })));
-      // Two patterns of at most three words each never need a key of more than six.
-      const wanted = patterns.flatMap((each, item) => (longKeys(each, other) ? [item] : []));
-      expect(index.overlap(other)).toEqual(wanted);
-    }),
-    { numRuns: 300 },
-  );
+  forAll(300, [fc.array(pattern, { maxLength: 5 }), pattern], (patterns, other) => {
+    const index = topicIndex(patterns.map((each, item) => ({ pattern: each, item })));
+    // Two patterns of at most three words each never need a key of more than six.
+    const wanted = patterns.flatMap((each, item) => (longKeys(each, other) ? [item] : []));
+    expect(index.overlap(other)).toEqual(wanted);
+  });
 });
 
 /** True if both patterns match some key of up to six words. */

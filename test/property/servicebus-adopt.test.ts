@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 
 import { compileAndProve } from "../../src/compile/compile.ts";
 import { checkSystem, type CompiledSystem, type SystemInput, type TargetInput } from "../../src/index.ts";
+import { forAll } from "../support/for-all.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
 import { anyServicebusDeclaration, anyServicebusTarget, declaredFor } from "../support/servicebus-declarations.ts";
 import { armTemplateOf } from "../support/servicebus/arm-template.ts";
@@ -48,24 +49,21 @@ const drawn = fc.oneof(
 
 test("each compiled system comes back as it was", () => {
   const counts = { compiled: 0, sessions: 0, tiers: 0, filters: 0, shared: 0, basic: 0 };
-  fc.assert(
-    fc.property(drawn, ([input, target]) => {
-      const system = checkSystem(input);
-      const proved = system.ok ? compileAndProve<"servicebus">(system.value, target) : system;
-      if (!proved.ok) return;
-      const { compiled } = proved.value;
-      const { topology } = compiled;
-      const adopted = adoptText(armTemplateOf(compiled), `servicebus@${target.sku}`, "shop", "servicebus");
-      expect(adopted.refused).toEqual([]);
-      expect(resourcesOf(adopted.proved.compiled.topology as Topology)).toEqual(resourcesOf(topology));
-      counts.compiled++;
-      if (topology.subscriptions.some(({ requiresSession }) => requiresSession)) counts.sessions++;
-      if (topology.queues.some(({ role }) => role === "tier")) counts.tiers++;
-      if (topology.subscriptions.some(({ rules }) => rules.length > 1)) counts.filters++;
-      if (topology.queues.some(({ role, consumer }) => role === "dead" && consumer === null)) counts.shared++;
-      if (target.sku === "basic") counts.basic++;
-    }),
-    { numRuns: 500 },
-  );
+  forAll(500, [drawn], ([input, target]) => {
+    const system = checkSystem(input);
+    const proved = system.ok ? compileAndProve<"servicebus">(system.value, target) : system;
+    if (!proved.ok) return;
+    const { compiled } = proved.value;
+    const { topology } = compiled;
+    const adopted = adoptText(armTemplateOf(compiled), `servicebus@${target.sku}`, "shop", "servicebus");
+    expect(adopted.refused).toEqual([]);
+    expect(resourcesOf(adopted.proved.compiled.topology as Topology)).toEqual(resourcesOf(topology));
+    counts.compiled++;
+    if (topology.subscriptions.some(({ requiresSession }) => requiresSession)) counts.sessions++;
+    if (topology.queues.some(({ role }) => role === "tier")) counts.tiers++;
+    if (topology.subscriptions.some(({ rules }) => rules.length > 1)) counts.filters++;
+    if (topology.queues.some(({ role, consumer }) => role === "dead" && consumer === null)) counts.shared++;
+    if (target.sku === "basic") counts.basic++;
+  });
   expect(Math.min(...Object.values(counts)), JSON.stringify(counts)).toBeGreaterThan(3);
 });

@@ -7,6 +7,7 @@ import type { RuleFilter } from "../../src/brokers/servicebus/compile/topology.t
 import { brokers, checkSystem, compile, type CompiledSystem, plan, type TargetInput } from "../../src/index.ts";
 import type { Verdict } from "../../src/verify/verdict.ts";
 import { verify, verifyAll } from "../../src/verify/verify.ts";
+import { forAll } from "../support/for-all.ts";
 import { anyServicebusDeclaration, anyServicebusTarget, declaredFor } from "../support/servicebus-declarations.ts";
 
 /** The compiler's output before its proof. */
@@ -28,58 +29,49 @@ test.each(["any", "immediate", "ttl-tier"] as const)(
   "every compiled system (%s) is proved: no loss, no loop, the attempts, their times, isolation, and the most deliveries",
   (strategy) => {
     let proved = 0;
-    fc.assert(
-      fc.property(anyDeclared[strategy], ([input, written]) => {
-        const compiled = compiledOf(input, written);
-        const target = brokers.servicebus.checkTarget(written);
-        if (compiled === null || !target.ok) return;
-        const subjects = brokers.servicebus.subjectsOf(compiled, target.value);
-        expect(subjects).toHaveLength(compiled.contracts.length);
-        const verdicts = subjects.map(({ model }) => verify(model()));
-        expect(verdicts.flatMap(({ violations }) => violations)).toEqual([]);
-        expect(verdicts.map(({ deliveries }) => deliveries)).toEqual(
-          compiled.contracts.map(({ maxDeliveries }) => maxDeliveries),
-        );
-        // The verdict on one consumer of a shape must equal each consumer's own verdict. Only the number of states may
-        // differ: each routing key begins its own state, and the shape leaves keys out.
-        const judged = ({ states, ...rest }: Verdict): unknown => ({ ...rest, isVisited: states > 0 });
-        expect(verifyAll(subjects).map(judged)).toEqual(verdicts.map(judged));
-        proved += verdicts.length;
-      }),
-      { numRuns: strategy === "ttl-tier" ? 100 : 600 },
-    );
+    forAll(strategy === "ttl-tier" ? 100 : 600, [anyDeclared[strategy]], ([input, written]) => {
+      const compiled = compiledOf(input, written);
+      const target = brokers.servicebus.checkTarget(written);
+      if (compiled === null || !target.ok) return;
+      const subjects = brokers.servicebus.subjectsOf(compiled, target.value);
+      expect(subjects).toHaveLength(compiled.contracts.length);
+      const verdicts = subjects.map(({ model }) => verify(model()));
+      expect(verdicts.flatMap(({ violations }) => violations)).toEqual([]);
+      expect(verdicts.map(({ deliveries }) => deliveries)).toEqual(
+        compiled.contracts.map(({ maxDeliveries }) => maxDeliveries),
+      );
+      // The verdict on one consumer of a shape must equal each consumer's own verdict. Only the number of states may
+      // differ: each routing key begins its own state, and the shape leaves keys out.
+      const judged = ({ states, ...rest }: Verdict): unknown => ({ ...rest, isVisited: states > 0 });
+      expect(verifyAll(subjects).map(judged)).toEqual(verdicts.map(judged));
+      proved += verdicts.length;
+    });
     expect(proved).toBeGreaterThan(30);
   },
 );
 
 test("the same input gives the same bytes, and the output survives JSON", () => {
-  fc.assert(
-    fc.property(anyServicebusDeclaration, anyServicebusTarget, (input, target) => {
-      const compiled = compiledOf(input, target);
-      expect(JSON.stringify(compiledOf(input, target))).toBe(JSON.stringify(compiled));
-      expect(JSON.parse(JSON.stringify(compiled))).toEqual(compiled);
-    }),
-    { numRuns: 100 },
-  );
+  forAll(100, [anyServicebusDeclaration, anyServicebusTarget], (input, target) => {
+    const compiled = compiledOf(input, target);
+    expect(JSON.stringify(compiledOf(input, target))).toBe(JSON.stringify(compiled));
+    expect(JSON.parse(JSON.stringify(compiled))).toEqual(compiled);
+  });
 });
 
 test("a consumer that is compiled alone gets the same contract and entities as beside others", () => {
   let compared = 0;
-  fc.assert(
-    fc.property(anyServicebusDeclaration, anyServicebusTarget, (input, target) => {
-      const whole = compiledOf(input, target);
-      for (const contract of whole?.contracts ?? []) {
-        const consumers = { [contract.consumer]: input.consumers[contract.consumer] };
-        const alone = compiledOf({ ...input, consumers }, target);
-        expect(alone?.contracts).toEqual([contract]);
-        for (const kind of ["queues", "topics", "subscriptions"] as const) {
-          expect(whole?.topology[kind]).toEqual(expect.arrayContaining([...(alone?.topology[kind] ?? [])]));
-        }
-        compared++;
+  forAll(600, [anyServicebusDeclaration, anyServicebusTarget], (input, target) => {
+    const whole = compiledOf(input, target);
+    for (const contract of whole?.contracts ?? []) {
+      const consumers = { [contract.consumer]: input.consumers[contract.consumer] };
+      const alone = compiledOf({ ...input, consumers }, target);
+      expect(alone?.contracts).toEqual([contract]);
+      for (const kind of ["queues", "topics", "subscriptions"] as const) {
+        expect(whole?.topology[kind]).toEqual(expect.arrayContaining([...(alone?.topology[kind] ?? [])]));
       }
-    }),
-    { numRuns: 600 },
-  );
+      compared++;
+    }
+  });
   expect(compared).toBeGreaterThan(50);
 });
 
@@ -131,39 +123,33 @@ function letsIn(filter: RuleFilter, subject: string): boolean {
 test("a rule admits exactly the routing keys that its pattern matches", () => {
   let said = 0;
   let taken = 0;
-  fc.assert(
-    fc.property(pattern, fc.array(routingKey, { minLength: 1, maxLength: 8 }), (wanted, keys) => {
-      const filter = filterOf(wanted, "topic");
-      if (!("filter" in filter)) return;
-      said++;
-      // Keys like the pattern itself, so that more than a few of them match.
-      const like = [wanted.replaceAll("*", "b").replaceAll("#", "a.b"), wanted.replaceAll(/\*|#/g, "a")];
-      for (const key of [...keys, ...like]) {
-        const isTaken = isMatch(wanted.split("."), key.split("."));
-        if (isTaken) taken++;
-        expect(letsIn(filter.filter, key), `${wanted} and ${key}`).toBe(isTaken);
-      }
-    }),
-    { numRuns: 1_500 },
-  );
+  forAll(1_500, [pattern, fc.array(routingKey, { minLength: 1, maxLength: 8 })], (wanted, keys) => {
+    const filter = filterOf(wanted, "topic");
+    if (!("filter" in filter)) return;
+    said++;
+    // Keys like the pattern itself, so that more than a few of them match.
+    const like = [wanted.replaceAll("*", "b").replaceAll("#", "a.b"), wanted.replaceAll(/\*|#/g, "a")];
+    for (const key of [...keys, ...like]) {
+      const isTaken = isMatch(wanted.split("."), key.split("."));
+      if (isTaken) taken++;
+      expect(letsIn(filter.filter, key), `${wanted} and ${key}`).toBe(isTaken);
+    }
+  });
   expect(said).toBeGreaterThan(700);
   expect(taken).toBeGreaterThan(700);
 });
 
 test("a strategy that is named and cannot keep the declaration is refused, and auto's choice can be named", () => {
-  fc.assert(
-    fc.property(anyServicebusDeclaration, (input) => {
-      const system = checkSystem(input);
-      if (!system.ok) return;
-      const auto = compile(system.value, { broker: "servicebus", sku: "standard" });
-      const strategies = auto.ok ? new Set(auto.value.choices.map(({ strategy }) => strategy)) : new Set();
-      expect(strategies.has("ttl-tier")).toBe(false);
-      for (const strategy of ["immediate", "scheduled"] as const) {
-        const named = compile(system.value, { broker: "servicebus", sku: "standard", strategy });
-        if (named.ok) expect(auto.ok).toBe(true);
-        if (strategies.size === 1 && strategies.has(strategy)) expect(named.ok).toBe(true);
-      }
-    }),
-    { numRuns: 60 },
-  );
+  forAll(60, [anyServicebusDeclaration], (input) => {
+    const system = checkSystem(input);
+    if (!system.ok) return;
+    const auto = compile(system.value, { broker: "servicebus", sku: "standard" });
+    const strategies = auto.ok ? new Set(auto.value.choices.map(({ strategy }) => strategy)) : new Set();
+    expect(strategies.has("ttl-tier")).toBe(false);
+    for (const strategy of ["immediate", "scheduled"] as const) {
+      const named = compile(system.value, { broker: "servicebus", sku: "standard", strategy });
+      if (named.ok) expect(auto.ok).toBe(true);
+      if (strategies.size === 1 && strategies.has(strategy)) expect(named.ok).toBe(true);
+    }
+  });
 });

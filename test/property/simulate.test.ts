@@ -8,6 +8,7 @@ import type { Scenario } from "../../src/simulate/scenario.ts";
 import { simulate, simulateSteps } from "../../src/simulate/simulate.ts";
 import { anySystem, anyTarget } from "../support/arbitraries.ts";
 import { accepted, checked } from "../support/examples.ts";
+import { forAll } from "../support/for-all.ts";
 import { referenceSteps } from "../support/reference-simulator.ts";
 import { scenarioFor, subjectsFor } from "../support/simulation.ts";
 
@@ -78,21 +79,18 @@ const anySimulation: fc.Arbitrary<Simulation> = fc
 
 test("each message takes the same steps as in a simple simulator on the model itself", () => {
   let steps = 0;
-  fc.assert(
-    fc.property(anySimulation, ({ subjects, scenario }) => {
-      const reference = referenceSteps(
-        subjects.map(({ model }) => model()),
-        scenario,
-      );
-      const result = simulate(subjects, scenario);
-      expect(simulateSteps(subjects, scenario)).toEqual(reference.steps);
-      expect(reference.lost).toBe(0);
-      expect(result.consumers.reduce((total, { crashes }) => total + crashes, 0)).toBe(reference.crashes);
-      expect(result.isSettled).toBe(reference.left === 0);
-      steps += reference.steps.length;
-    }),
-    { numRuns: 150 },
-  );
+  forAll(150, [anySimulation], ({ subjects, scenario }) => {
+    const reference = referenceSteps(
+      subjects.map(({ model }) => model()),
+      scenario,
+    );
+    const result = simulate(subjects, scenario);
+    expect(simulateSteps(subjects, scenario)).toEqual(reference.steps);
+    expect(reference.lost).toBe(0);
+    expect(result.consumers.reduce((total, { crashes }) => total + crashes, 0)).toBe(reference.crashes);
+    expect(result.isSettled).toBe(reference.left === 0);
+    steps += reference.steps.length;
+  });
   expect(steps).toBeGreaterThan(5_000);
 });
 
@@ -112,68 +110,59 @@ const elsewhere = [
 
 test.each(elsewhere)("the same holds for $strategy on $target", ({ target, strategy, backoff }) => {
   let steps = 0;
-  fc.assert(
-    fc.property(anyRetry, anyScenario, (retry, drawn) => {
-      const billing = { from: { orders: "all" }, retry: retry[backoff], handlerTimeout: "10s" };
-      const declared = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing } };
-      const { subjects } = subjectsFor(declared, target, strategy);
-      const scenario = scenarioFor(subjects, { ...drawn, events: [] });
-      const reference = referenceSteps(
-        subjects.map(({ model }) => model()),
-        scenario,
-      );
-      expect(simulateSteps(subjects, scenario)).toEqual(reference.steps);
-      expect(reference.lost).toBe(0);
-      steps += reference.steps.length;
-    }),
-    { numRuns: 75 },
-  );
+  forAll(75, [anyRetry, anyScenario], (retry, drawn) => {
+    const billing = { from: { orders: "all" }, retry: retry[backoff], handlerTimeout: "10s" };
+    const declared = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing } };
+    const { subjects } = subjectsFor(declared, target, strategy);
+    const scenario = scenarioFor(subjects, { ...drawn, events: [] });
+    const reference = referenceSteps(
+      subjects.map(({ model }) => model()),
+      scenario,
+    );
+    expect(simulateSteps(subjects, scenario)).toEqual(reference.steps);
+    expect(reference.lost).toBe(0);
+    steps += reference.steps.length;
+  });
   expect(steps).toBeGreaterThan(500);
 });
 
 test("the counts of the result equal the counts of the steps, and no message gets lost", () => {
-  fc.assert(
-    fc.property(anySimulation, ({ subjects, scenario }) => {
-      const result = simulate(subjects, scenario);
-      const steps = simulateSteps(subjects, scenario);
-      for (const [index, each] of result.consumers.entries()) {
-        const own = steps.filter(({ consumer }) => consumer === each.consumer);
-        const { left, deadLettered } = each;
-        const atEnd = left.inWorkQueue + left.withHandlers + left.waiting;
-        expect(each.succeeded + deadLettered.total + atEnd).toBe(each.published);
-        expect([each.lost, each.duplicated]).toEqual([0, 0]);
-        expect(each.published).toBe(own.filter(({ happened }) => happened === "published").length);
-        expect(each.deliveries).toBe(own.filter(({ happened }) => happened === "delivery").length);
-        expect(each.runs).toBe(own.filter(({ happened }) => happened === "begun").length);
-        const { crash, ...others } = each.outcomes;
-        expect(outcomesIn(own)).toEqual(others);
-        expect([crash, each.succeeded]).toEqual([each.crashes, others.success]);
-        expect(sum(each.messagesByDeliveries)).toBe(each.succeeded + deadLettered.total);
-        expect(sum(deadLettered.byAttempt)).toBe(deadLettered.total);
-        const model = subjects[index]?.model();
-        for (const message of messagesOf(own)) checkMessage(message, model?.wanted.attempts ?? []);
-        const mostCounted = each.messagesByDeliveries.at(-1)?.number ?? 0;
-        if (returnsIn(own) === 0) {
-          expect(mostCounted).toBeLessThanOrEqual(model?.wanted.maxDeliveries ?? 0);
-        }
+  forAll(150, [anySimulation], ({ subjects, scenario }) => {
+    const result = simulate(subjects, scenario);
+    const steps = simulateSteps(subjects, scenario);
+    for (const [index, each] of result.consumers.entries()) {
+      const own = steps.filter(({ consumer }) => consumer === each.consumer);
+      const { left, deadLettered } = each;
+      const atEnd = left.inWorkQueue + left.withHandlers + left.waiting;
+      expect(each.succeeded + deadLettered.total + atEnd).toBe(each.published);
+      expect([each.lost, each.duplicated]).toEqual([0, 0]);
+      expect(each.published).toBe(own.filter(({ happened }) => happened === "published").length);
+      expect(each.deliveries).toBe(own.filter(({ happened }) => happened === "delivery").length);
+      expect(each.runs).toBe(own.filter(({ happened }) => happened === "begun").length);
+      const { crash, ...others } = each.outcomes;
+      expect(outcomesIn(own)).toEqual(others);
+      expect([crash, each.succeeded]).toEqual([each.crashes, others.success]);
+      expect(sum(each.messagesByDeliveries)).toBe(each.succeeded + deadLettered.total);
+      expect(sum(deadLettered.byAttempt)).toBe(deadLettered.total);
+      const model = subjects[index]?.model();
+      for (const message of messagesOf(own)) checkMessage(message, model?.wanted.attempts ?? []);
+      const mostCounted = each.messagesByDeliveries.at(-1)?.number ?? 0;
+      if (returnsIn(own) === 0) {
+        expect(mostCounted).toBeLessThanOrEqual(model?.wanted.maxDeliveries ?? 0);
       }
-      checkTimeline(result, steps);
-      expect(result.queues.every(({ atEnd, most }) => atEnd >= 0 && atEnd <= most)).toBe(true);
-      expect(result.isSettled || result.endedAtMs <= scenario.durationMs + scenario.drainMs).toBe(true);
-    }),
-    { numRuns: 150 },
-  );
+    }
+    checkTimeline(result, steps);
+    expect(result.queues.every(({ atEnd, most }) => atEnd >= 0 && atEnd <= most)).toBe(true);
+    expect(result.isSettled || result.endedAtMs <= scenario.durationMs + scenario.drainMs).toBe(true);
+  });
 });
 
 test("the same seed gives the same bytes, and another seed gives others", () => {
-  fc.assert(
-    fc.property(anySimulation, ({ subjects, scenario }) => {
-      const text = JSON.stringify(simulate(subjects, scenario));
-      expect(JSON.stringify(simulate(subjects, scenario))).toBe(text);
-      expect(JSON.stringify(simulate(subjects, { ...scenario, seed: scenario.seed + 1 }))).not.toBe(text);
-    }),
-    { numRuns: 50 },
-  );
+  forAll(50, [anySimulation], ({ subjects, scenario }) => {
+    const text = JSON.stringify(simulate(subjects, scenario));
+    expect(JSON.stringify(simulate(subjects, scenario))).toBe(text);
+    expect(JSON.stringify(simulate(subjects, { ...scenario, seed: scenario.seed + 1 }))).not.toBe(text);
+  });
 });
 
 const sum = (counts: readonly { readonly messages: number }[]): number =>

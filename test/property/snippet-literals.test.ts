@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { checkSystem, compile, type TargetInput } from "../../src/index.ts";
 import type { Contract } from "../../src/report/operations.ts";
 import { filesOf, pageOf } from "../support/contract-page.ts";
+import { forAll } from "../support/for-all.ts";
 
 /** Text that ends a literal, begins an escape or is replaced in some language. Some signs are only hard to see. */
 const signs =
@@ -79,31 +80,28 @@ function textsOf(contract: Contract): readonly string[] {
 describe("a name in each snippet equals the name in the contract", () => {
   let compiled = 0;
   test("in Java, Spring, C#, Python and JavaScript", () => {
-    fc.assert(
-      fc.property(name, name, name, (system, consumer, error) => {
-        for (const contract of contractsOf(system, consumer, error)) {
-          compiled++;
-          const page = pageOf(contract);
-          const texts = textsOf(contract);
-          for (const code of holdersIn(page, ".java")) {
-            const statements = code.replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, "");
-            const all = (statements.match(literal) ?? []).map(javaText);
-            const listened = /String WORK_QUEUE = ("(?:[^"\\]|\\.)*");/.exec(statements)?.[1];
-            expect(statements.includes("@RabbitListener(queues = WORK_QUEUE,")).toBe(listened !== undefined);
-            const queue = listened === undefined ? all : [springText(javaText(listened))];
-            expect(queue).toContain(contract.workQueue);
-            expect(all).toEqual(expect.arrayContaining([...texts]));
-            expect(statements.replaceAll(literal, "")).not.toMatch(/["\\]/);
-          }
-          for (const code of holdersIn(page, ".cs")) {
-            // Every escape of JSON means the same in C#.
-            const all = (code.match(literal) ?? []).map((each) => JSON.parse(each) as string);
-            expect(all).toEqual(expect.arrayContaining([contract.workQueue, ...texts]));
-          }
+    forAll(300, [name, name, name], (system, consumer, error) => {
+      for (const contract of contractsOf(system, consumer, error)) {
+        compiled++;
+        const page = pageOf(contract);
+        const texts = textsOf(contract);
+        for (const code of holdersIn(page, ".java")) {
+          const statements = code.replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, "");
+          const all = (statements.match(literal) ?? []).map(javaText);
+          const listened = /String WORK_QUEUE = ("(?:[^"\\]|\\.)*");/.exec(statements)?.[1];
+          expect(statements.includes("@RabbitListener(queues = WORK_QUEUE,")).toBe(listened !== undefined);
+          const queue = listened === undefined ? all : [springText(javaText(listened))];
+          expect(queue).toContain(contract.workQueue);
+          expect(all).toEqual(expect.arrayContaining([...texts]));
+          expect(statements.replaceAll(literal, "")).not.toMatch(/["\\]/);
         }
-      }),
-      { numRuns: 300 },
-    );
+        for (const code of holdersIn(page, ".cs")) {
+          // Every escape of JSON means the same in C#.
+          const all = (code.match(literal) ?? []).map((each) => JSON.parse(each) as string);
+          expect(all).toEqual(expect.arrayContaining([contract.workQueue, ...texts]));
+        }
+      }
+    });
     expect(compiled).toBeGreaterThan(100);
   });
 

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 
 import type { SqsQueue } from "../../src/brokers/sqs/compile/topology.ts";
 import { type MessageState, semanticsOf } from "../../src/brokers/sqs/prove/semantics.ts";
+import { forAll } from "../support/for-all.ts";
 import { arnOf, findingsIn, queue, redriveTo } from "../support/sqs-listing.ts";
 
 // For queues of SQS, the audit must report exactly the losses that the semantics allows: no more and no less.
@@ -110,42 +111,39 @@ function isInCircle(start: string, queues: ReadonlyMap<string, Made>): boolean {
 
 test("an audit reports exactly the losses and circles that can happen", () => {
   const seen = new Map<string, number>();
-  fc.assert(
-    fc.property(fc.uniqueArray(made, { selector: (each) => each.name, minLength: 1 }), (queues) => {
-      const byName = new Map(queues.map((each) => [each.name, each]));
-      const expected = redriveLosses(queues);
-      for (const { name: own, target } of queues) {
-        const place = deletedForAge(own, byName);
-        // The finding names each queue that contributes to the deletion.
-        if (place !== null && (place === own || deletedForAge(target ?? "", byName) !== place))
-          expected.add(`RD449 ${own}`);
-        if (isInCircle(own, byName)) expected.add("RD444");
-        if (target === null && !queues.some((each) => each.target === own)) expected.add(`RD415 ${own}`);
-      }
-      const told = new Set(["RD415", "RD411", "RD443", "RD444", "RD449", "RD452"]);
-      const found = findingsIn([
-        ...queues.map((each) =>
-          queue(each.name, {
-            VisibilityTimeout: each.visibility,
-            MessageRetentionPeriod: each.retention,
-            DelaySeconds: each.delay,
-            RedriveAllowPolicy: { redrivePermission: each.allow },
-            ...(each.target === null ? {} : redriveTo(each.target, each.count)),
-          }),
-        ),
-        { Subscriptions: [] },
-      ])
-        .filter(({ code }) => told.has(code))
-        .flatMap(({ code, value, message }) =>
-          code === "RD444"
-            ? ["RD444"]
-            : (Array.isArray(value) ? value : [message.split(" ")[0]]).map((each) => `${code} ${each}`),
-        );
-      expect([...new Set(found)].toSorted(), arnOf("a")).toEqual([...expected].toSorted());
-      for (const each of expected) seen.set(each.slice(0, 5), (seen.get(each.slice(0, 5)) ?? 0) + 1);
-    }),
-    { numRuns: 2_000 },
-  );
+  forAll(2_000, [fc.uniqueArray(made, { selector: (each) => each.name, minLength: 1 })], (queues) => {
+    const byName = new Map(queues.map((each) => [each.name, each]));
+    const expected = redriveLosses(queues);
+    for (const { name: own, target } of queues) {
+      const place = deletedForAge(own, byName);
+      // The finding names each queue that contributes to the deletion.
+      if (place !== null && (place === own || deletedForAge(target ?? "", byName) !== place))
+        expected.add(`RD449 ${own}`);
+      if (isInCircle(own, byName)) expected.add("RD444");
+      if (target === null && !queues.some((each) => each.target === own)) expected.add(`RD415 ${own}`);
+    }
+    const told = new Set(["RD415", "RD411", "RD443", "RD444", "RD449", "RD452"]);
+    const found = findingsIn([
+      ...queues.map((each) =>
+        queue(each.name, {
+          VisibilityTimeout: each.visibility,
+          MessageRetentionPeriod: each.retention,
+          DelaySeconds: each.delay,
+          RedriveAllowPolicy: { redrivePermission: each.allow },
+          ...(each.target === null ? {} : redriveTo(each.target, each.count)),
+        }),
+      ),
+      { Subscriptions: [] },
+    ])
+      .filter(({ code }) => told.has(code))
+      .flatMap(({ code, value, message }) =>
+        code === "RD444"
+          ? ["RD444"]
+          : (Array.isArray(value) ? value : [message.split(" ")[0]]).map((each) => `${code} ${each}`),
+      );
+    expect([...new Set(found)].toSorted(), arnOf("a")).toEqual([...expected].toSorted());
+    for (const each of expected) seen.set(each.slice(0, 5), (seen.get(each.slice(0, 5)) ?? 0) + 1);
+  });
   for (const code of ["RD415", "RD411", "RD443", "RD444", "RD449", "RD452"])
     expect(seen.get(code) ?? 0, code).toBeGreaterThan(20);
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { brokers, checkSystem, compile } from "../../src/index.ts";
 import { checked } from "../support/examples.ts";
+import { forAll } from "../support/for-all.ts";
 import { anySqsDeclaration, anySqsTarget } from "../support/sqs-declarations.ts";
 import { arnOf, codesIn, findingsIn, listingOf, queue, redriveTo } from "../support/sqs-listing.ts";
 import { sqsMutantsOf } from "../support/sqs-mutants.ts";
@@ -16,25 +17,22 @@ const warnedOf: Readonly<Record<string, string>> = { RD611: "RD446", RD622: "RD4
 
 test("an audit finds in a compiled topology only the faults that the compiler warns of, too", () => {
   let audited = 0;
-  fc.assert(
-    fc.property(anySqsDeclaration, anySqsTarget, (input, written) => {
-      const system = checkSystem(input);
-      if (!system.ok) return;
-      const compiled = compile<"sqs">(system.value, written);
-      if (!compiled.ok) return;
-      audited++;
-      const leavesNothing = compiled.warnings.some(({ code, message }) => code === "RD615" && message.includes(" 0s "));
-      const warned = new Set(compiled.warnings.flatMap(({ code }) => warnedOf[code] ?? []));
-      if (leavesNothing) warned.add("RD448");
-      const timeouts = Object.entries(written.lambda ?? {}).map(([consumer, { timeout }]) => [
-        consumer,
-        seconds(timeout),
-      ]);
-      const listing = listingOf(compiled.value.topology, Object.fromEntries(timeouts) as Record<string, number>);
-      expect(codesIn(listing)).toEqual([...warned].toSorted());
-    }),
-    { numRuns: 1_200 },
-  );
+  forAll(1_200, [anySqsDeclaration, anySqsTarget], (input, written) => {
+    const system = checkSystem(input);
+    if (!system.ok) return;
+    const compiled = compile<"sqs">(system.value, written);
+    if (!compiled.ok) return;
+    audited++;
+    const leavesNothing = compiled.warnings.some(({ code, message }) => code === "RD615" && message.includes(" 0s "));
+    const warned = new Set(compiled.warnings.flatMap(({ code }) => warnedOf[code] ?? []));
+    if (leavesNothing) warned.add("RD448");
+    const timeouts = Object.entries(written.lambda ?? {}).map(([consumer, { timeout }]) => [
+      consumer,
+      seconds(timeout),
+    ]);
+    const listing = listingOf(compiled.value.topology, Object.fromEntries(timeouts) as Record<string, number>);
+    expect(codesIn(listing)).toEqual([...warned].toSorted());
+  });
   // About one in nine compiles.
   expect(audited).toBeGreaterThan(60);
 });
@@ -145,19 +143,19 @@ describe("neither a broken text nor a random topology breaks the audit", () => {
   );
 
   test("a text is read, or gives one diagnostic", () => {
-    fc.assert(
-      fc.property(
+    forAll(
+      400,
+      [
         fc.oneof(
           fc.string(),
           fc.array(answer).map((all) => JSON.stringify(all)),
         ),
-        (text) => {
-          const read = auditor.file.read(text);
-          if (!read.ok) expect(read.diagnostics).toHaveLength(1);
-          else auditor.audit(read.value, { broker: "sqs", region: "eu-west-1", strategy: "auto" }, null);
-        },
-      ),
-      { numRuns: 400 },
+      ],
+      (text) => {
+        const read = auditor.file.read(text);
+        if (!read.ok) expect(read.diagnostics).toHaveLength(1);
+        else auditor.audit(read.value, { broker: "sqs", region: "eu-west-1", strategy: "auto" }, null);
+      },
     );
   });
 
@@ -173,32 +171,29 @@ describe("neither a broken text nor a random topology breaks the audit", () => {
   });
 
   test("random redrive policies: the audit finds every circle, and no other", () => {
-    fc.assert(
-      fc.property(fc.uniqueArray(made, { selector: (each) => each.name, minLength: 1 }), (queues) => {
-        const codes = codesIn(
-          queues.map((each) =>
-            queue(each.name, {
-              VisibilityTimeout: each.visibility,
-              MessageRetentionPeriod: each.retention,
-              DelaySeconds: each.delay,
-              RedriveAllowPolicy: { redrivePermission: each.allow },
-              ...(each.target === null ? {} : redriveTo(each.target, each.count)),
-            }),
-          ),
-        );
-        const targets = new Map(queues.map((each) => [each.name, each.target]));
-        const isInCircle = (start: string): boolean => {
-          let at: string | null | undefined = targets.get(start);
-          for (let step = 0; step < queues.length && at !== start; step++) at = targets.get(at ?? "");
-          return at === start;
-        };
-        expect(codes.includes("RD444")).toBe(queues.some((each) => isInCircle(each.name)));
-        const isMissing = ({ target }: (typeof queues)[number]): boolean => target !== null && !targets.has(target);
-        // An expired message is lost before SQS has to move it.
-        if (codes.includes("RD411")) expect(queues.some(isMissing)).toBe(true);
-      }),
-      { numRuns: 500 },
-    );
+    forAll(500, [fc.uniqueArray(made, { selector: (each) => each.name, minLength: 1 })], (queues) => {
+      const codes = codesIn(
+        queues.map((each) =>
+          queue(each.name, {
+            VisibilityTimeout: each.visibility,
+            MessageRetentionPeriod: each.retention,
+            DelaySeconds: each.delay,
+            RedriveAllowPolicy: { redrivePermission: each.allow },
+            ...(each.target === null ? {} : redriveTo(each.target, each.count)),
+          }),
+        ),
+      );
+      const targets = new Map(queues.map((each) => [each.name, each.target]));
+      const isInCircle = (start: string): boolean => {
+        let at: string | null | undefined = targets.get(start);
+        for (let step = 0; step < queues.length && at !== start; step++) at = targets.get(at ?? "");
+        return at === start;
+      };
+      expect(codes.includes("RD444")).toBe(queues.some((each) => isInCircle(each.name)));
+      const isMissing = ({ target }: (typeof queues)[number]): boolean => target !== null && !targets.has(target);
+      // An expired message is lost before SQS has to move it.
+      if (codes.includes("RD411")) expect(queues.some(isMissing)).toBe(true);
+    });
   });
 
   test("a chain of a thousand queues is audited quickly, and its middle queues are named", () => {

@@ -1,10 +1,10 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { brokers, checkSystem, compile, type CompiledSystem, plan, type TargetInput } from "../../src/index.ts";
 import { InternalError, prove } from "../../src/compile/compile.ts";
 import { verify, verifyAll } from "../../src/verify/verify.ts";
 import { accepted, checked, oneConsumer } from "../support/examples.ts";
+import { forAll } from "../support/for-all.ts";
 import { anySqsDeclaration as anyDeclaration, anySqsTarget as anyTarget } from "../support/sqs-declarations.ts";
 
 const eu = { broker: "sqs", region: "eu-west-1" } as const;
@@ -26,25 +26,22 @@ function subjectsOf(compiled: CompiledSystem<"sqs">) {
 test("every compiled system is proved: no loss, no loop, the attempts, their times, isolation, and the most deliveries", () => {
   let proved = 0;
   const strategies = new Set<string>();
-  fc.assert(
-    fc.property(anyDeclaration, anyTarget, (input, target) => {
-      const compiled = compiledOf(input, target);
-      if (compiled === null) return;
-      const subjects = subjectsOf(compiled);
-      expect(subjects).toHaveLength(compiled.contracts.length);
-      const verdicts = subjects.map(({ model }) => verify(model()));
-      expect(verdicts.flatMap(({ violations }) => violations)).toEqual([]);
-      // Every receive is a delivery, so there are as many as attempts.
-      expect(verdicts.map(({ deliveries }) => deliveries)).toEqual(
-        compiled.contracts.map(({ attempts }) => attempts.length),
-      );
-      // The verdict on one consumer of a shape must equal each consumer's own verdict.
-      expect(verifyAll(subjects)).toEqual(verdicts);
-      proved += verdicts.length;
-      for (const { strategy } of compiled.contracts) strategies.add(strategy);
-    }),
-    { numRuns: 900 },
-  );
+  forAll(900, [anyDeclaration, anyTarget], (input, target) => {
+    const compiled = compiledOf(input, target);
+    if (compiled === null) return;
+    const subjects = subjectsOf(compiled);
+    expect(subjects).toHaveLength(compiled.contracts.length);
+    const verdicts = subjects.map(({ model }) => verify(model()));
+    expect(verdicts.flatMap(({ violations }) => violations)).toEqual([]);
+    // Every receive is a delivery, so there are as many as attempts.
+    expect(verdicts.map(({ deliveries }) => deliveries)).toEqual(
+      compiled.contracts.map(({ attempts }) => attempts.length),
+    );
+    // The verdict on one consumer of a shape must equal each consumer's own verdict.
+    expect(verifyAll(subjects)).toEqual(verdicts);
+    proved += verdicts.length;
+    for (const { strategy } of compiled.contracts) strategies.add(strategy);
+  });
   expect(proved).toBeGreaterThan(100);
   expect([...strategies].toSorted()).toEqual(["redrive", "visibility"]);
 });

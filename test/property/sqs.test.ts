@@ -8,6 +8,7 @@ import { prepare } from "../../src/consume/consume.ts";
 import { brokers, checkSystem, compile } from "../../src/index.ts";
 import { anySystem } from "../support/arbitraries.ts";
 import { expectDrawn, expectSameAgain } from "../support/compiled-properties.ts";
+import { forAll } from "../support/for-all.ts";
 
 /** Mostly values that compile, and a few that do not. */
 const mostly = <Value>(usual: fc.Arbitrary<Value>, odd: fc.Arbitrary<Value>): fc.Arbitrary<Value> =>
@@ -77,18 +78,15 @@ type SqsQueue = Sqs["topology"]["queues"][number];
 /** Runs a check on everything that compiles. Each path of a refusal must lead to a value that the declaration holds. */
 function forEveryCompiled(check: (compiled: Sqs, input: unknown, target: TargetInput<"sqs">) => void): void {
   let compiledCount = 0;
-  fc.assert(
-    fc.property(fc.oneof({ weight: 12, arbitrary: anyDeclaration }, anySystem), anyTarget, (input, target) => {
-      const system = checkSystem(input);
-      if (!system.ok) return;
-      const result = compile(system.value, target);
-      for (const each of result.ok ? result.warnings : result.diagnostics) expectPlace(each, system.value);
-      if (!result.ok) return;
-      compiledCount++;
-      check(result.value, input, target);
-    }),
-    { numRuns: 400 },
-  );
+  forAll(400, [fc.oneof({ weight: 12, arbitrary: anyDeclaration }, anySystem), anyTarget], (input, target) => {
+    const system = checkSystem(input);
+    if (!system.ok) return;
+    const result = compile(system.value, target);
+    for (const each of result.ok ? result.warnings : result.diagnostics) expectPlace(each, system.value);
+    if (!result.ok) return;
+    compiledCount++;
+    check(result.value, input, target);
+  });
   expect(compiledCount).toBeGreaterThan(50);
 }
 
@@ -204,30 +202,27 @@ describe("a filter takes the same keys as a topic exchange of RabbitMQ, or is re
     .map((each) => each.join("."));
 
   test("for every pattern and key", () => {
-    fc.assert(
-      fc.property(fc.array(pattern, { minLength: 1, maxLength: 3 }), key, (patterns, published) => {
-        const filter = filterOf(patterns, "topic");
-        if ("problems" in filter) {
-          // The compiler never refuses a whole key.
-          expect(patterns.some((each) => /[*#]/.test(each))).toBe(true);
-          return;
-        }
-        const index = routingIndex({
-          exchanges: [{ name: "orders", kind: "topic", arguments: {} }],
-          queues: [{ name: "work" }],
-          bindings: patterns.map((routingKey) => ({
-            source: "orders",
-            destination: "work",
-            destinationKind: "queue",
-            routingKey,
-            arguments: {},
-          })),
-        });
-        const reaches = (route(index, "orders", { routingKeys: [published], headers: {} }) ?? []).length > 0;
-        expect(takes(filter.values, published)).toBe(reaches);
-      }),
-      { numRuns: 5_000 },
-    );
+    forAll(5_000, [fc.array(pattern, { minLength: 1, maxLength: 3 }), key], (patterns, published) => {
+      const filter = filterOf(patterns, "topic");
+      if ("problems" in filter) {
+        // The compiler never refuses a whole key.
+        expect(patterns.some((each) => /[*#]/.test(each))).toBe(true);
+        return;
+      }
+      const index = routingIndex({
+        exchanges: [{ name: "orders", kind: "topic", arguments: {} }],
+        queues: [{ name: "work" }],
+        bindings: patterns.map((routingKey) => ({
+          source: "orders",
+          destination: "work",
+          destinationKind: "queue",
+          routingKey,
+          arguments: {},
+        })),
+      });
+      const reaches = (route(index, "orders", { routingKeys: [published], headers: {} }) ?? []).length > 0;
+      expect(takes(filter.values, published)).toBe(reaches);
+    });
   });
 
   function takes(values: readonly FilterValue[] | null, published: string): boolean {

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { createTaking } from "../../src/brokers/rabbitmq/run/amqp-0-9-1/taking.ts";
+import { forAllAsync } from "../support/for-all.ts";
 
 /**
  * A broker with more messages than its clients take. It counts the prefetch for each consumer, and executes commands
@@ -83,52 +84,49 @@ test("after any pauses, probes and resumptions, the messages in hand never excee
     concurrency: fc.integer({ min: 1, max: 12 }),
     steps: fc.array(step, { maxLength: 160, size: "max" }),
   });
-  await fc.assert(
-    fc.asyncProperty(course, async ({ concurrency, steps }) => {
-      const broker = createBroker();
-      const inHand: ConsumeMessage[] = [];
-      const unexpected = (cause: unknown): never => {
-        throw cause;
-      };
-      const taking = createTaking({
-        channel: broker.channel,
-        queue: "shop.billing",
-        concurrency,
-        acceptsWithinMs: 60_000,
-        late: () => new Error("late"),
-        delivered: (message) => {
-          inHand.push(message);
-        },
-        lost: unexpected,
-      });
-      const settle = (which: number): void => {
-        const [message] = inHand.splice(which % Math.max(1, inHand.length), 1);
-        if (message === undefined) return;
-        broker.settle(message);
-        taking.settled(message);
-      };
-      for (const each of steps) {
-        if (each.kind === "give") broker.give();
-        else if (each.kind === "settle") settle(each.which);
-        else if (each.kind === "work") await broker.work();
-        else if (each.kind === "pause") taking.pause().catch(unexpected);
-        else taking.resume(each.kind === "probe" ? 1 : concurrency).catch(unexpected);
-        // A message counts until the broker has executed its settlement.
-        expect(inHand.length).toBeLessThanOrEqual(concurrency);
-        expect(broker.unsettled.size).toBeLessThanOrEqual(concurrency);
-      }
-      // After any course, once the older messages are settled, all handlers have work, and few AMQP consumers are open.
-      taking.resume(concurrency).catch(unexpected);
-      while (await broker.work());
-      while (inHand.length > 0) settle(0);
-      while (await broker.work());
-      while (broker.give());
-      expect(inHand).toHaveLength(concurrency);
-      expect(broker.consumers()).toBeLessThanOrEqual(6);
-      taking.pause().catch(unexpected);
-      while (await broker.work());
-      expect(broker.give()).toBe(false);
-    }),
-    { numRuns: 400 },
-  );
+  await forAllAsync(400, [course], async ({ concurrency, steps }) => {
+    const broker = createBroker();
+    const inHand: ConsumeMessage[] = [];
+    const unexpected = (cause: unknown): never => {
+      throw cause;
+    };
+    const taking = createTaking({
+      channel: broker.channel,
+      queue: "shop.billing",
+      concurrency,
+      acceptsWithinMs: 60_000,
+      late: () => new Error("late"),
+      delivered: (message) => {
+        inHand.push(message);
+      },
+      lost: unexpected,
+    });
+    const settle = (which: number): void => {
+      const [message] = inHand.splice(which % Math.max(1, inHand.length), 1);
+      if (message === undefined) return;
+      broker.settle(message);
+      taking.settled(message);
+    };
+    for (const each of steps) {
+      if (each.kind === "give") broker.give();
+      else if (each.kind === "settle") settle(each.which);
+      else if (each.kind === "work") await broker.work();
+      else if (each.kind === "pause") taking.pause().catch(unexpected);
+      else taking.resume(each.kind === "probe" ? 1 : concurrency).catch(unexpected);
+      // A message counts until the broker has executed its settlement.
+      expect(inHand.length).toBeLessThanOrEqual(concurrency);
+      expect(broker.unsettled.size).toBeLessThanOrEqual(concurrency);
+    }
+    // After any course, once the older messages are settled, all handlers have work, and few AMQP consumers are open.
+    taking.resume(concurrency).catch(unexpected);
+    while (await broker.work());
+    while (inHand.length > 0) settle(0);
+    while (await broker.work());
+    while (broker.give());
+    expect(inHand).toHaveLength(concurrency);
+    expect(broker.consumers()).toBeLessThanOrEqual(6);
+    taking.pause().catch(unexpected);
+    while (await broker.work());
+    expect(broker.give()).toBe(false);
+  });
 });

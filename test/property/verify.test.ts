@@ -6,27 +6,25 @@ import { InternalError, prove } from "../../src/compile/compile.ts";
 import { verify, verifyAll } from "../../src/verify/verify.ts";
 import { anyNames, anySystem, anyTarget } from "../support/arbitraries.ts";
 import { accepted, checked, oneConsumer } from "../support/examples.ts";
+import { forAll } from "../support/for-all.ts";
 
 test("every compiled system is proved: no loss, no loop, the attempts, their times, the crash budget, isolation", () => {
   let proved = 0;
-  fc.assert(
-    fc.property(anySystem, fc.option(anyNames, { nil: {} }), anyTarget, (input, names, written) => {
-      const target = accepted(parseTarget(`rabbitmq@${written.version}`, written.strategy));
-      const compiled = compile(checked({ ...input, names }), target);
-      if (!compiled.ok) return;
-      for (const subject of brokers.rabbitmq.subjectsOf(compiled.value, target)) {
-        const model = subject.model();
-        const verdict = verify(model);
-        expect(verdict.violations).toEqual([]);
-        expect(verdict.deliveries).toBeLessThanOrEqual(model.wanted.maxDeliveries);
-        proved++;
-      }
-      // The verdict on one consumer of a shape must equal each consumer's own verdict.
-      const subjects = brokers.rabbitmq.subjectsOf(compiled.value, target);
-      expect(verifyAll(subjects)).toEqual(subjects.map(({ model }) => verify(model())));
-    }),
-    { numRuns: 200 },
-  );
+  forAll(200, [anySystem, fc.option(anyNames, { nil: {} }), anyTarget], (input, names, written) => {
+    const target = accepted(parseTarget(`rabbitmq@${written.version}`, written.strategy));
+    const compiled = compile(checked({ ...input, names }), target);
+    if (!compiled.ok) return;
+    for (const subject of brokers.rabbitmq.subjectsOf(compiled.value, target)) {
+      const model = subject.model();
+      const verdict = verify(model);
+      expect(verdict.violations).toEqual([]);
+      expect(verdict.deliveries).toBeLessThanOrEqual(model.wanted.maxDeliveries);
+      proved++;
+    }
+    // The verdict on one consumer of a shape must equal each consumer's own verdict.
+    const subjects = brokers.rabbitmq.subjectsOf(compiled.value, target);
+    expect(verifyAll(subjects)).toEqual(subjects.map(({ model }) => verify(model())));
+  });
   // 260 are usual, give or take 20.
   expect(proved).toBeGreaterThan(150);
 });

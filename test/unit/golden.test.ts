@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
+import { forAll } from "../support/for-all.ts";
 import { differences, shorten, together } from "../support/golden.ts";
 
 // A golden file that is a difference pins no less than one in full: other data makes another difference.
@@ -19,15 +20,12 @@ function inOrder(record: object): object {
 }
 
 test("two values have the same difference to a third one only if they are equal", () => {
-  fc.assert(
-    fc.property(data, data, data, (base, one, other) => {
-      const areSame = JSON.stringify(one) === JSON.stringify(other);
-      const stored = (value: unknown): string => together(differences("", base, value)).join("\n");
-      const sameDifference = stored(one) === stored(other);
-      expect(sameDifference).toBe(areSame);
-    }),
-    { numRuns: 2000 },
-  );
+  forAll(2000, [data, data, data], (base, one, other) => {
+    const areSame = JSON.stringify(one) === JSON.stringify(other);
+    const stored = (value: unknown): string => together(differences("", base, value)).join("\n");
+    const sameDifference = stored(one) === stored(other);
+    expect(sameDifference).toBe(areSame);
+  });
 });
 
 test("a difference is identified by the lines around it", () => {
@@ -49,18 +47,15 @@ test("two values are stored alike only if they are equal, also where one resembl
   const keyed = (list: readonly unknown[]): object => Object.fromEntries(list.map((each, at) => [`key${at}`, each]));
   const records = fc.oneof(fc.array(record, { maxLength: 4 }), fc.array(fc.tuple(record, record), { maxLength: 3 }));
   let shortened = 0;
-  fc.assert(
-    fc.property(records, records, fc.nat(), (one, other, at) => {
-      const nearly = [...one.slice(0, at % 4), ...other.slice(at % 4)];
-      for (const each of [other, nearly]) {
-        const areSame = JSON.stringify(one) === JSON.stringify(each);
-        expect(JSON.stringify(shorten(one)) === JSON.stringify(shorten(each))).toBe(areSame);
-        expect(JSON.stringify(shorten(keyed(one))) === JSON.stringify(shorten(keyed(each)))).toBe(areSame);
-      }
-      if (JSON.stringify(shorten(one)).includes('"above"')) shortened += 1;
-    }),
-    { numRuns: 500 },
-  );
+  forAll(500, [records, records, fc.nat()], (one, other, at) => {
+    const nearly = [...one.slice(0, at % 4), ...other.slice(at % 4)];
+    for (const each of [other, nearly]) {
+      const areSame = JSON.stringify(one) === JSON.stringify(each);
+      expect(JSON.stringify(shorten(one)) === JSON.stringify(shorten(each))).toBe(areSame);
+      expect(JSON.stringify(shorten(keyed(one))) === JSON.stringify(shorten(keyed(each)))).toBe(areSame);
+    }
+    if (JSON.stringify(shorten(one)).includes('"above"')) shortened += 1;
+  });
   expect(shortened).toBeGreaterThan(150);
 });
 

@@ -8,6 +8,7 @@ import { diagnoseQuotas } from "../../src/brokers/servicebus/compile/quotas.ts";
 import type { ServicebusTopology } from "../../src/brokers/servicebus/compile/topology.ts";
 import { brokers, checkSystem, compile, parseTarget, type TargetInput } from "../../src/index.ts";
 import { accepted, checked, oneConsumer } from "../support/examples.ts";
+import { forAll } from "../support/for-all.ts";
 
 const standard = { broker: "servicebus", sku: "standard" } as const;
 const retry = { attempts: 3, backoff: { kind: "constant", delay: "30s" } };
@@ -217,14 +218,12 @@ describe("a duration of ISO 8601", () => {
   ])("%s ms is %s", (durationMs, text) => expect(isoDuration(durationMs)).toBe(text));
 
   test("has no months, and keeps every millisecond", () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: 10_000_000_000_000 }), (durationMs) => {
-        const match = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/.exec(isoDuration(durationMs));
-        const [days, hours, minutes, seconds] = (match ?? []).slice(1).map((part) => Number(part ?? 0));
-        const sum = (((days ?? 0) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60;
-        expect(Math.round(sum * 1_000 + (seconds ?? 0) * 1_000)).toBe(durationMs);
-      }),
-    );
+    forAll(100, [fc.integer({ min: 0, max: 10_000_000_000_000 })], (durationMs) => {
+      const match = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/.exec(isoDuration(durationMs));
+      const [days, hours, minutes, seconds] = (match ?? []).slice(1).map((part) => Number(part ?? 0));
+      const sum = (((days ?? 0) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60;
+      expect(Math.round(sum * 1_000 + (seconds ?? 0) * 1_000)).toBe(durationMs);
+    });
   });
 });
 

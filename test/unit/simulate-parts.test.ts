@@ -6,6 +6,7 @@ import { addToQueue, advanceDepths, createDepths, depthsOf, takeFromQueue } from
 import { drawBits } from "../../src/simulate/draw.ts";
 import { addSample, createSamples, keptSamples, percentilesOf } from "../../src/simulate/samples.ts";
 import { createTimers, removeFirst, setTimer } from "../../src/simulate/timers.ts";
+import { forAll } from "../support/for-all.ts";
 import { scenarioFor } from "../support/simulation.ts";
 
 test.for([
@@ -18,61 +19,55 @@ test.for([
 });
 
 test("timers come in order of time, and those of one time in the order of setting", () => {
-  fc.assert(
-    fc.property(fc.array(fc.nat(50), { maxLength: 3_000 }), (times) => {
-      const timers = createTimers();
-      for (const [index, atUs] of times.entries()) setTimer(timers, atUs, index % 4, index);
-      const sorted = times.map((atUs, index) => [atUs, index % 4, index]).toSorted((a, b) => (a[0] ?? 0) - (b[0] ?? 0));
-      const taken = times.map(() => {
-        const first = [timers.atUs[0], timers.kinds[0], timers.subjects[0]];
-        removeFirst(timers);
-        return first;
-      });
-      expect(taken).toEqual(sorted);
-      expect(timers.size).toBe(0);
-    }),
-    { numRuns: 50 },
-  );
+  forAll(50, [fc.array(fc.nat(50), { maxLength: 3_000 })], (times) => {
+    const timers = createTimers();
+    for (const [index, atUs] of times.entries()) setTimer(timers, atUs, index % 4, index);
+    const sorted = times.map((atUs, index) => [atUs, index % 4, index]).toSorted((a, b) => (a[0] ?? 0) - (b[0] ?? 0));
+    const taken = times.map(() => {
+      const first = [timers.atUs[0], timers.kinds[0], timers.subjects[0]];
+      removeFirst(timers);
+      return first;
+    });
+    expect(taken).toEqual(sorted);
+    expect(timers.size).toBe(0);
+  });
 });
 
 test("depths are the maximum of each stretch, however often the stretches are doubled", () => {
   const change = fc.record({ afterUs: fc.nat(40_000_000), isArrival: fc.boolean(), queue: fc.nat(1) });
-  fc.assert(
-    fc.property(fc.array(change, { maxLength: 2_000 }), (changes) => {
-      const depths = createDepths(["one", "two"], 1_000_000);
-      const history: { atUs: number; depth: [number, number] }[] = [{ atUs: 0, depth: [0, 0] }];
-      let atUs = 0;
-      for (const { afterUs, isArrival, queue } of changes) {
-        atUs += afterUs;
-        const depth: [number, number] = [...(history.at(-1) as (typeof history)[number]).depth];
-        advanceDepths(depths, atUs);
-        if (isArrival) {
-          addToQueue(depths, queue, atUs);
-          depth[queue as 0 | 1]++;
-        } else if (depth[queue as 0 | 1] > 0) {
-          takeFromQueue(depths, queue);
-          depth[queue as 0 | 1]--;
-        }
-        history.push({ atUs, depth });
+  forAll(50, [fc.array(change, { maxLength: 2_000 })], (changes) => {
+    const depths = createDepths(["one", "two"], 1_000_000);
+    const history: { atUs: number; depth: [number, number] }[] = [{ atUs: 0, depth: [0, 0] }];
+    let atUs = 0;
+    for (const { afterUs, isArrival, queue } of changes) {
+      atUs += afterUs;
+      const depth: [number, number] = [...(history.at(-1) as (typeof history)[number]).depth];
+      advanceDepths(depths, atUs);
+      if (isArrival) {
+        addToQueue(depths, queue, atUs);
+        depth[queue as 0 | 1]++;
+      } else if (depth[queue as 0 | 1] > 0) {
+        takeFromQueue(depths, queue);
+        depth[queue as 0 | 1]--;
       }
-      for (const [queue, { most, atEnd, mostPerStretch }] of depthsOf(depths).entries()) {
-        const depthAt = ({ depth }: (typeof history)[number]): number => depth[queue as 0 | 1];
-        expect(atEnd).toBe(depthAt(history.at(-1) as (typeof history)[number]));
-        expect(most).toBe(Math.max(...history.map(depthAt)));
-        expect(mostPerStretch.length).toBeLessThanOrEqual(512);
-        const expected = mostPerStretch.map(() => 0);
-        for (const [index, each] of history.entries()) {
-          const toUs = history[index + 1]?.atUs ?? atUs;
-          const last = Math.floor(toUs / depths.stretchUs);
-          for (let stretch = Math.floor(each.atUs / depths.stretchUs); stretch <= last; stretch++) {
-            expected[stretch] = Math.max(expected[stretch] ?? 0, depthAt(each));
-          }
+      history.push({ atUs, depth });
+    }
+    for (const [queue, { most, atEnd, mostPerStretch }] of depthsOf(depths).entries()) {
+      const depthAt = ({ depth }: (typeof history)[number]): number => depth[queue as 0 | 1];
+      expect(atEnd).toBe(depthAt(history.at(-1) as (typeof history)[number]));
+      expect(most).toBe(Math.max(...history.map(depthAt)));
+      expect(mostPerStretch.length).toBeLessThanOrEqual(512);
+      const expected = mostPerStretch.map(() => 0);
+      for (const [index, each] of history.entries()) {
+        const toUs = history[index + 1]?.atUs ?? atUs;
+        const last = Math.floor(toUs / depths.stretchUs);
+        for (let stretch = Math.floor(each.atUs / depths.stretchUs); stretch <= last; stretch++) {
+          expected[stretch] = Math.max(expected[stretch] ?? 0, depthAt(each));
         }
-        expect(mostPerStretch).toEqual(expected);
       }
-    }),
-    { numRuns: 50 },
-  );
+      expect(mostPerStretch).toEqual(expected);
+    }
+  });
 });
 
 describe("percentiles", () => {

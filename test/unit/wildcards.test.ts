@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { anyOne, anyRun, fitsWildcards, type Wildcards } from "../../src/declare/wildcards.ts";
+import { forAll } from "../support/for-all.ts";
 
 const piece = fc.constantFrom<Wildcards[number]>("a", "b", "😀", ".", anyOne, anyRun);
 const text = fc.array(fc.constantFrom("a", "b", "😀", "."), { maxLength: 8 }).map((characters) => characters.join(""));
@@ -13,12 +14,9 @@ function expressionOf(pattern: Wildcards): RegExp {
 }
 
 test("a text fits a pattern exactly if it matches the regular expression", () => {
-  fc.assert(
-    fc.property(fc.array(piece, { maxLength: 8 }), text, (pattern, given) => {
-      expect(fitsWildcards(pattern, given)).toBe(expressionOf(pattern).test(given));
-    }),
-    { numRuns: 2_000 },
-  );
+  forAll(2_000, [fc.array(piece, { maxLength: 8 }), text], (pattern, given) => {
+    expect(fitsWildcards(pattern, given)).toBe(expressionOf(pattern).test(given));
+  });
 });
 
 test("a pattern that would keep a regular expression busy for ever ends quickly", () => {
