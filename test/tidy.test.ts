@@ -46,10 +46,7 @@ const pipeline = [
   "src/cli",
 ];
 /** The ports of later folders that a broker's room implements. */
-const ports: Readonly<Record<string, readonly string[]>> = {
-  make: ["src/deploy"],
-  pages: ["src/report"],
-};
+const ports: Readonly<Record<string, readonly string[]>> = { make: ["src/deploy"], pages: ["src/report"] };
 /** The port of the policy pack: a broker writes its rules with it, and `brokers/broker.ts` names their type. */
 const rulePort = new Set(["src/policy/rule.ts", "src/policy/frameworks.ts"]);
 const isOfRules = (file: string): boolean => /^src\/brokers\/(broker|[^/]+\/rules)\.ts$/.test(file);

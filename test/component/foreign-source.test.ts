@@ -93,9 +93,7 @@ test("a starting consumer looks only at its own sources", () => {
   const more = checked({ ...system, consumers: { billing, audit: { ...billing, from: { own: "all" } } } });
   const target = { broker: "rabbitmq", version: "4.3" } as const;
   const prepared = accepted(prepare(more, "audit", { target, connection: { url: "amqp://localhost" } }));
-  const { exchanges } = prepared.compiled.topology as {
-    readonly exchanges: readonly { readonly name: string }[];
-  };
+  const { exchanges } = prepared.compiled.topology as { readonly exchanges: readonly { readonly name: string }[] };
   expect(exchanges.map(({ name }) => name)).toEqual(["shop-own", "shop.dead"]);
 });
 

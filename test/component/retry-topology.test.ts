@@ -77,12 +77,7 @@ test("the component's inputs have the declaration, and its outputs summarise the
   const run = await register(shop, "4.3");
   const component = componentOf(run);
   expect(component?.inputs).toEqual(
-    JSON.parse(
-      JSON.stringify({
-        declaration: shop,
-        target: { broker: "rabbitmq", version: "4.3", strategy: "auto" },
-      }),
-    ),
+    JSON.parse(JSON.stringify({ declaration: shop, target: { broker: "rabbitmq", version: "4.3", strategy: "auto" } })),
   );
   const billing = plan(shop).consumers[0]?.retry;
   expect(run.registeredOutputs.get(component?.urn ?? "")).toMatchObject({
@@ -130,11 +125,7 @@ test("fewer attempts remove tiers and no other queue", async () => {
   const names = async (attempts: number): Promise<string[]> =>
     resourcesOf(
       await register(
-        checked(
-          oneConsumer({
-            retry: { attempts, backoff: { kind: "exponential", first: "1s", factor: 3 } },
-          }),
-        ),
+        checked(oneConsumer({ retry: { attempts, backoff: { kind: "exponential", first: "1s", factor: 3 } } })),
         "4.3",
       ),
       "Queue",

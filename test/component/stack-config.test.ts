@@ -25,11 +25,7 @@ const everythingBut = (key: keyof typeof config): object =>
   Object.fromEntries(Object.entries(config).filter(([each]) => each !== key));
 
 async function expectRefusal(changed: object, secrets: readonly string[] = secretKeys): Promise<string> {
-  const run = await runProgram(stackProgram, {
-    stack: "prod",
-    config: changed as typeof config,
-    secretKeys: secrets,
-  });
+  const run = await runProgram(stackProgram, { stack: "prod", config: changed as typeof config, secretKeys: secrets });
   expect(
     run.resources.map(({ type }) => type),
     "nothing is registered but the stack",
@@ -223,9 +219,7 @@ test("the program runs in Node without a build", () => {
     const run = await runProgram(stackProgram, ${JSON.stringify({ config, secretKeys })});
     console.log(run.error?.message ?? Object.keys(run.outputs).join(" "));
   `;
-  const output = execFileSync(process.execPath, ["--input-type=module", "--eval", script], {
-    encoding: "utf8",
-  });
+  const output = execFileSync(process.execPath, ["--input-type=module", "--eval", script], { encoding: "utf8" });
   expect(output).toBe("deployedTo workQueues\n");
 });
 

@@ -125,10 +125,7 @@ function chained({ exchanges: made, queues: drawn, bindings: bound, policies: tu
     if (source !== "")
       ways.push({ source, destination, destinationKind: "queue", routingKey: destination, arguments: {} });
     const onward = { "x-dead-letter-exchange": source, "x-dead-letter-routing-key": destination };
-    return {
-      ...tier,
-      arguments: { ...tier.arguments, ...onward, "x-message-ttl": ttl === longMs ? 20 : (ttl ?? 20) },
-    };
+    return { ...tier, arguments: { ...tier.arguments, ...onward, "x-message-ttl": ttl === longMs ? 20 : (ttl ?? 20) } };
   });
   return {
     exchanges: [{ ...entry, kind: "headers" }, ...others],

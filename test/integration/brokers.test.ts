@@ -77,14 +77,8 @@ describe.each(brokers())("RabbitMQ $fullVersion", (broker) => {
   test("explains a refusal in its own words", async () => {
     const { vhost, dispose } = await createVhost(broker);
     onTestFinished(dispose);
-    const refusal = management.putPolicy(vhost, "limit", {
-      pattern: ".*",
-      definition: { "delivery-limit": "three" },
-    });
-    await expect(refusal).rejects.toMatchObject({
-      status: 400,
-      reason: expect.stringContaining("three"),
-    });
+    const refusal = management.putPolicy(vhost, "limit", { pattern: ".*", definition: { "delivery-limit": "three" } });
+    await expect(refusal).rejects.toMatchObject({ status: 400, reason: expect.stringContaining("three") });
   });
 });
 

@@ -120,10 +120,7 @@ async function fill(broker: Broker, system: DeployedSystem, queue: string): Prom
   const management = createManagement(broker.managementUrl);
   const policy = (await management.policies(system.vhost)).find(({ name }) => name === queue);
   if (policy === undefined) throw new Error(`${queue} has no policy`);
-  await management.putPolicy(system.vhost, queue, {
-    ...policy,
-    definition: { ...policy.definition, "max-length": 1 },
-  });
+  await management.putPolicy(system.vhost, queue, { ...policy, definition: { ...policy.definition, "max-length": 1 } });
   // The limit holds only after a moment, and a quorum queue accepts a few messages more.
   const taken: string[] = [];
   await until(30_000, async () => {

@@ -110,13 +110,7 @@ describe.each(cases)("the checks of a starting consumer: $name", ({ broker, stra
     await expectUntouched();
     await management.put(permissions, { configure: "^$", write: ".*", read: "^shop\\.billing$" });
     const billing = await consumeFrom(
-      {
-        ...system,
-        url: withUser(),
-        options: {
-          connection: { url: withUser() },
-        },
-      },
+      { ...system, url: withUser(), options: { connection: { url: withUser() } } },
       () => undefined,
     );
     await until(30_000, () => billing.runs.length === 1);

@@ -79,9 +79,7 @@ async function killOften(broker: Broker, compiled: string): Promise<Judged> {
 
 test(
   `redrives that are killed ${kills} times lose nothing, and double no more than they report`,
-  {
-    timeout: 6_000 * kills + 120_000,
-  },
+  { timeout: 6_000 * kills + 120_000 },
   async () => {
     const compiled = mkdtempSync(join(tmpdir(), "redeliver-compiled-"));
     onTestFinished(() => rmSync(compiled, { recursive: true, force: true }));

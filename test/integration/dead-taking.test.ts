@@ -158,9 +158,7 @@ describe.for(brokers())("letters that leave a dead queue of RabbitMQ $version", 
     expect(letters.map(({ messageId }) => messageId)).toEqual(even);
     expect(letters[0]).toMatchObject({ reason: "EVEN", generation: 0, queue: workQueue });
     const shown = await askDeclared(system, "show", "--parked", "--id", "m2");
-    expect(shown).toMatchObject({
-      history: [{ did: "parked", why: "no such customer", by: "ann", generation: 0 }],
-    });
+    expect(shown).toMatchObject({ history: [{ did: "parked", why: "no such customer", by: "ann", generation: 0 }] });
     const back = byDeclaration(system, "redrive", "--parked", "--wait", "0s", "--confirm", "150");
     expect(await answerOf(runCommand(back))).toMatchObject({ code: 0, sent: 150, parked: 0 });
     const sent = await system.drain(workQueue);

@@ -83,13 +83,7 @@ test("a consumer that works meanwhile handles each letter once", { timeout: 300_
   const ids = await fill(system, deadQueue, 1_000);
   const handled: string[] = [];
   const consumed = await consumeFrom(
-    {
-      ...system,
-      options: {
-        schema: z.object({ id: z.string() }),
-        breaker: false,
-      },
-    },
+    { ...system, options: { schema: z.object({ id: z.string() }), breaker: false } },
     ({ id, attempt }) => void handled.push(`${id} ${attempt}`),
   );
   onTestFinished(async () => consumed.running.stop());

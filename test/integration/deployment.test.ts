@@ -65,10 +65,7 @@ test.each(brokers)("RabbitMQ $fullVersion is asked before the first resource", a
 });
 
 async function deployWithMocks(broker: Broker, vhost: string, management: Management): Promise<void> {
-  const config = {
-    ...configOf(broker, vhost),
-    "redeliver:password": credentialsOf(broker.managementUrl).password,
-  };
+  const config = { ...configOf(broker, vhost), "redeliver:password": credentialsOf(broker.managementUrl).password };
   const run = await runProgram(stackProgram, { config, secretKeys: ["redeliver:password"] });
   expect(run.error).toBeUndefined();
   await applyResources(management, run.resources);
@@ -140,12 +137,7 @@ async function expectOnBroker(management: Management, vhost: string, topology: T
     ),
   ).toEqual(
     sorted(
-      topology.queues.map(({ name, durable, autoDelete, arguments: table }) => ({
-        name,
-        durable,
-        autoDelete,
-        table,
-      })),
+      topology.queues.map(({ name, durable, autoDelete, arguments: table }) => ({ name, durable, autoDelete, table })),
     ),
   );
   const bindings = await management.get<readonly JsonObject[]>(`bindings/${path}`);

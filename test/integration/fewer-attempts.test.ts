@@ -13,11 +13,7 @@ import { createManagement } from "../support/management.ts";
 // after one more than it already had.
 
 const messages = 60;
-const strategies = {
-  "4.3": ["native", "deferred", "staged", "waits"],
-  "4.0": ["staged", "waits"],
-  "3.10": ["waits"],
-};
+const strategies = { "4.3": ["native", "deferred", "staged", "waits"], "4.0": ["staged", "waits"], "3.10": ["waits"] };
 
 const systemOf = (attempts: number, strategy: string): System =>
   checked(

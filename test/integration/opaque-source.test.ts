@@ -20,10 +20,7 @@ const source = { kind: "opaque", exchangeType: "x-consistent-hash", name: "event
 const declared = (exchangeType = source.exchangeType) => ({
   name: "shop",
   sources: { events: { ...source, exchangeType } },
-  consumers: {
-    first: { from: { events: ["10"] }, retry },
-    second: { from: { events: ["20"] }, retry },
-  },
+  consumers: { first: { from: { events: ["10"] }, retry }, second: { from: { events: ["20"] }, retry } },
 });
 const consumers = ["first", "second"] as const;
 

@@ -102,9 +102,7 @@ const consuming = brokers().flatMap((broker) =>
 );
 
 describe.each(consuming)("consuming with the least permissions: $name", ({ broker, strategy }) => {
-  const declaration = billingUnder(strategy, {
-    retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } },
-  });
+  const declaration = billingUnder(strategy, { retry: { attempts: 3, backoff: { kind: "constant", delay: "100ms" } } });
   const deployed = async () => {
     const system = await deploy(broker, declaration, strategy);
     onTestFinished(system.dispose);

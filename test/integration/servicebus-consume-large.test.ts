@@ -60,11 +60,7 @@ function full(bytes: number): Readonly<Record<string, string>> {
 /** Messages that the tier accepts and whose copies are too large for it. */
 const tooLarge = [
   { name: "262 000 bytes in the standard tier", target: {}, message: { body: Buffer.alloc(262_000) } },
-  {
-    name: "1 MB in the premium tier",
-    target: premium,
-    message: { body: Buffer.alloc(1_048_500) },
-  },
+  { name: "1 MB in the premium tier", target: premium, message: { body: Buffer.alloc(1_048_500) } },
   {
     name: "2 MB in the premium tier, where the entity takes no more,",
     target: premium,

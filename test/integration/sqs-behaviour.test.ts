@@ -209,10 +209,7 @@ for (const emulator of sqsEmulators()) {
     test("FIFO: a permanent failure keeps its group, and the next message of the group continues", async () =>
       within({ billing: { ...redrive, order: "per-key" } }, async (system) => {
         for (const body of ["a1", "a2"])
-          await system.lab.send(system.work("billing"), body, {
-            MessageGroupId: "a",
-            MessageDeduplicationId: body,
-          });
+          await system.lab.send(system.work("billing"), body, { MessageGroupId: "a", MessageDeduplicationId: body });
         const consumer = system.drive("billing", ({ body }) => (body === "a1" ? "permanent" : "success"));
         await consumer.pollUntil(() => consumer.seen.length === 2);
         const [letter] = await system.lab.receive(system.dead("billing"));

@@ -101,9 +101,7 @@ describe.concurrent.each(sqsEmulators())("consume with faults, on $name $version
 
   test(
     "an outage among many messages: none is lost, and only interrupted ones are doubled",
-    {
-      timeout: 300_000,
-    },
+    { timeout: 300_000 },
     async () =>
       within(async (faulty) => {
         const { system, proxy } = faulty;

@@ -135,9 +135,7 @@ describe.concurrent.each(sqsEmulators())("a watched consumer on $name $version",
   });
 
   test("a guarded handler runs once for several copies of one message, even at the same time", async () => {
-    await using system = await deploy(emulator, {
-      billing: { ...billing, retry: { ...billing.retry, attempts: 5 } },
-    });
+    await using system = await deploy(emulator, { billing: { ...billing, retry: { ...billing.retry, attempts: 5 } } });
     const runs: string[] = [];
     const guarded = once<string>(
       {

@@ -100,11 +100,7 @@ test.each(cases)(title, { timeout: 900_000 }, async ({ emulator, order, dead: de
     const { Subscriptions = [] } = await lab.sns.send(new ListSubscriptionsByTopicCommand({ TopicArn }));
     const given = Subscriptions.find(({ Endpoint }) => Endpoint === old.arn)?.SubscriptionArn;
     await lab.sns.send(new UnsubscribeCommand({ SubscriptionArn: given }));
-    expect(await next()).toMatchObject({
-      code: 3,
-      state: "wait",
-      inTheWay: [`1 message in ${old.name} (1 visible)`],
-    });
+    expect(await next()).toMatchObject({ code: 3, state: "wait", inTheWay: [`1 message in ${old.name} (1 visible)`] });
     const [message] = await lab.receive(old, { waitSeconds: 2 });
     if (message === undefined) throw new Error("the message is gone");
     // A slow machine looks later than its timeout.

@@ -26,10 +26,7 @@ const settings = fc.record({
   concurrency: fc.integer({ min: 1, max: 3 }),
   handlingTime: fc
     .tuple(fc.integer({ min: 1, max: 2_000 }), fc.integer({ min: 0, max: 2_000 }))
-    .map(([fromMs, more]) => ({
-      from: `${fromMs}ms`,
-      to: `${fromMs + more}ms`,
-    })),
+    .map(([fromMs, more]) => ({ from: `${fromMs}ms`, to: `${fromMs + more}ms` })),
   restart: milliseconds(1, 5_000),
   outcomes: fc.record({ transient: percent(30), permanent: percent(10), crash: percent(20), return: percent(20) }),
   poison: fc.record({ transient: percent(20), permanent: percent(10), crash: percent(10) }),

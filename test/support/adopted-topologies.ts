@@ -147,10 +147,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
   },
   // NServiceBus.RabbitMQ `DelayInfrastructure.cs` and `ConventionalRoutingTopology.cs`, with its queues for errors and audits.
   NServiceBus: {
-    definitions: {
-      ...levels,
-      queues: [...levels.queues, queue("error", quorum), queue("audit", quorum)],
-    },
+    definitions: { ...levels, queues: [...levels.queues, queue("error", quorum), queue("audit", quorum)] },
     consumers: { Sales: [1, immediate, "Sales.dead"], Billing: [1, immediate, "Billing.dead"] },
     sources: ["Sales", "Billing"],
     rejected: "lost today",
@@ -219,11 +216,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     definitions: {
       exchanges: [exchange("mail.dlx", "direct")],
       queues: [
-        queue("mail", {
-          ...quorum,
-          "x-delivery-limit": 4,
-          ...deadThrough("mail.dlx", "m"),
-        }),
+        queue("mail", { ...quorum, "x-delivery-limit": 4, ...deadThrough("mail.dlx", "m") }),
         queue("dlq-mail", quorum),
       ],
       bindings: [binding("mail.dlx", "dlq-mail", "m")],
@@ -278,11 +271,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     unsaid: /it needs these settings in a file of its own: \{"deadQueue":"shared"\}/,
   },
   // The documentation of RabbitMQ 4.3, "Delayed Retry", by a policy.
-  "delayed retry by a policy": {
-    ...delayedByPolicy(),
-    rejected: "kept",
-    unsaid: /nothing shows who makes it/,
-  },
+  "delayed retry by a policy": { ...delayedByPolicy(), rejected: "kept", unsaid: /nothing shows who makes it/ },
   // The same with an argument that keeps the queue from getting its settings by a policy.
   "delayed retry by a policy, and a limit by an argument": {
     ...delayedByPolicy({ "x-max-length": 10_000 }),

@@ -61,14 +61,7 @@ export async function startBroker(
   await waitUntilReady(managementUrl, amqpUrl);
   const { rabbitmq_version: fullVersion } = await createManagement(managementUrl).overview();
   return {
-    broker: {
-      version,
-      fullVersion,
-      amqpUrl,
-      managementUrl,
-      origin,
-      containerId: container.getId(),
-    },
+    broker: { version, fullVersion, amqpUrl, managementUrl, origin, containerId: container.getId() },
     ports,
     tlsPorts,
     exec: async (command) => {

@@ -18,11 +18,7 @@ export interface BrokerImage {
 type Report = (text: string) => void;
 
 /** The Debian release with each broker version in its archive. */
-const debianSuites: Record<BrokerVersion, string> = {
-  "4.3": "forky",
-  "4.0": "trixie",
-  "3.10": "bookworm",
-};
+const debianSuites: Record<BrokerVersion, string> = { "4.3": "forky", "4.0": "trixie", "3.10": "bookworm" };
 
 const runFile = promisify(execFile);
 
@@ -39,10 +35,7 @@ export async function docker(...commandArguments: readonly string[]): Promise<st
  */
 export async function ensureImage(version: BrokerVersion, report: Report = () => {}): Promise<BrokerImage> {
   const official: BrokerImage = { image: `rabbitmq:${version}-management`, origin: "official" };
-  const debian: BrokerImage = {
-    image: `redeliver-test/rabbitmq:${version}-debian`,
-    origin: "debian",
-  };
+  const debian: BrokerImage = { image: `redeliver-test/rabbitmq:${version}-debian`, origin: "debian" };
   for (const candidate of [official, debian]) {
     if (await isLocal(candidate.image)) return candidate;
   }

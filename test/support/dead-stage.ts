@@ -7,10 +7,7 @@ import { deploy, type DeployedSystem, until } from "./deployed-system.ts";
 import type { Broker } from "./live.ts";
 import type { Strategy } from "./strategies.ts";
 
-const billing = {
-  from: { orders: "all" },
-  retry: { attempts: 2, backoff: { kind: "constant", delay: "300ms" } },
-};
+const billing = { from: { orders: "all" }, retry: { attempts: 2, backoff: { kind: "constant", delay: "300ms" } } };
 /** Two subscribers of one source. A redrive for one of them must not reach the other. */
 export const shop = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: { billing, audit: billing } };
 export const deadQueue = "shop.billing.dead";

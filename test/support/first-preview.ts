@@ -77,11 +77,7 @@ export function firstPreviewOf(run: ProgramRun): ProgramRun {
     const inputs = inputsOf.get(urn) ?? {};
     if (isOfAzure(type)) return projectedByAzure(type, inputs);
     const computed = [...(assigned[type] ?? []), ...(leftOut[type] ?? []).filter((key) => !(key in inputs))];
-    return {
-      ...run.resourceOutputs.get(urn),
-      ...inputs,
-      ...Object.fromEntries(computed.map((key) => [key, unknown])),
-    };
+    return { ...run.resourceOutputs.get(urn), ...inputs, ...Object.fromEntries(computed.map((key) => [key, unknown])) };
   };
   return {
     ...run,

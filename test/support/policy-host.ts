@@ -9,9 +9,7 @@ import type { ProgramRun, RegisteredResource } from "./pulumi.ts";
 const require = createRequire(import.meta.url);
 /** Pulumi's own copies, because it checks the class of its messages. */
 const pulumiRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));
-const grpc = pulumiRequire("@grpc/grpc-js") as {
-  readonly credentials: { createInsecure(): never };
-};
+const grpc = pulumiRequire("@grpc/grpc-js") as { readonly credentials: { createInsecure(): never } };
 /** The used part of google-protobuf, which has no types of its own. */
 interface Struct {
   toJavaScript(): Record<string, unknown>;

@@ -103,9 +103,7 @@ interface RegisterRequest {
   getAliasesList(): { getSpec(): { getName(): string } | undefined }[];
   getAliasurnsList(): string[];
   getSourceposition(): { getUri(): string; getLine(): number; getColumn(): number } | undefined;
-  getPropertydependenciesMap(): {
-    forEach(visit: (urns: { getUrnsList(): string[] }, property: string) => void): void;
-  };
+  getPropertydependenciesMap(): { forEach(visit: (urns: { getUrnsList(): string[] }, property: string) => void): void };
 }
 interface OutputsRequest {
   getUrn(): string;
@@ -268,11 +266,7 @@ export async function register(
   const run = await runProgram(
     () => {
       const target = { broker: "rabbitmq", version, ...more } as const;
-      const { contracts, workQueues } = new RetryTopology("shop", {
-        system,
-        target,
-        vhost: pulumi.output("a vhost"),
-      });
+      const { contracts, workQueues } = new RetryTopology("shop", { system, target, vhost: pulumi.output("a vhost") });
       return { contracts, workQueues };
     },
     { preview },

@@ -75,9 +75,7 @@ function subscriptionMutants(compiled: Servicebus): readonly ServicebusMutant[] 
   });
   return own.flatMap((subscription) => [
     changed("without the subscription", subscription, null),
-    changed("sessions swapped in the subscription", subscription, {
-      requiresSession: !subscription.requiresSession,
-    }),
+    changed("sessions swapped in the subscription", subscription, { requiresSession: !subscription.requiresSession }),
     changed("a subscription that forwards to another consumer", subscription, { forwardTo: "shop.shipping" }),
     changed("a subscription that forwards nowhere", subscription, { forwardTo: "shop.nowhere" }),
     ...subscription.rules.flatMap((rule) => [
@@ -123,9 +121,7 @@ function contractMutants(compiled: Servicebus): readonly ServicebusMutant[] {
           changed("completed before the copy", {
             outcomes: { ...outcomes, transient: { byAttempt: transient.byAttempt.map((each) => each.toReversed()) } },
           }),
-          changed("completed without a copy", {
-            outcomes: { ...outcomes, transient: [{ operation: "complete" }] },
-          }),
+          changed("completed without a copy", { outcomes: { ...outcomes, transient: [{ operation: "complete" }] } }),
           changed("a copy after the last attempt", {
             outcomes: {
               ...outcomes,

@@ -103,10 +103,7 @@ test("a consumer that is deployed starts, although somebody lowered the budget",
   if (!system.ok) throw new Error("the declaration is refused");
   const target = { broker: "rabbitmq", version: "4.3" } as const;
   expect(compile(system.value, target).ok).toBe(false);
-  const prepared = prepare(system.value, "billing", {
-    target,
-    connection: { url: "amqp://127.0.0.1" },
-  });
+  const prepared = prepare(system.value, "billing", { target, connection: { url: "amqp://127.0.0.1" } });
   expect(prepared.ok ? [] : prepared.diagnostics).toEqual([]);
 });
 

@@ -151,11 +151,7 @@ describe("a contract", () => {
   test("gives an attempt of 1 or more, for any headers", () => {
     const native = compile(
       checked(oneConsumer({ retry: { attempts: 3, backoff: { kind: "constant", delay: "1s" } } })),
-      {
-        broker: "rabbitmq",
-        version: "4.3",
-        strategy: "native",
-      },
+      { broker: "rabbitmq", version: "4.3", strategy: "native" },
     );
     if (!native.ok) throw new Error("refused");
     const contracts = [contract, ...native.value.contracts];

@@ -174,11 +174,7 @@ test("with giveUpAfter the report names the attempts that are left out", () => {
     consumers: {
       c: {
         from: { events: ["a"] },
-        retry: {
-          attempts: 6,
-          backoff: exponential({ first: "10m", factor: 2 }),
-          giveUpAfter: "90m",
-        },
+        retry: { attempts: 6, backoff: exponential({ first: "10m", factor: 2 }), giveUpAfter: "90m" },
       },
     },
   });

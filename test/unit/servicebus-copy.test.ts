@@ -34,11 +34,7 @@ describe("the id of a copy", () => {
 
 describe("the id of the published message", () => {
   const counted = {
-    attemptNumber: {
-      from: "application-property",
-      attempt: "redeliver-attempt",
-      originalId: "redeliver-original-id",
-    },
+    attemptNumber: { from: "application-property", attempt: "redeliver-attempt", originalId: "redeliver-original-id" },
   } as unknown as Parameters<typeof originalIdOf>[0];
   const original = (message: object): string =>
     originalIdOf(counted, { body: "", ...message } as Parameters<typeof originalIdOf>[1]);

@@ -95,9 +95,7 @@ const toDead = (given: Partial<ServicebusQueue> = {}, dead: Partial<ServicebusQu
 const chain = (length: number): Topology =>
   only(
     ...Array.from({ length }, (_, index) =>
-      queue(index === 0 ? "work" : `queue-${index}`, {
-        forwardTo: index === length - 1 ? null : `queue-${index + 1}`,
-      }),
+      queue(index === 0 ? "work" : `queue-${index}`, { forwardTo: index === length - 1 ? null : `queue-${index + 1}` }),
     ),
   );
 /** The subjects that a rule lets in. */

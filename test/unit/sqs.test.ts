@@ -149,9 +149,7 @@ describe("a declaration that AWS would refuse in the middle of a deployment, or 
       "RD205",
       '"shop-a-dead" would be the dead queue of a and the work queue of a-dead',
     ]);
-    const source = (name: string): object => ({
-      sources: { [name]: { kind: "topic" }, orders: { kind: "topic" } },
-    });
+    const source = (name: string): object => ({ sources: { [name]: { kind: "topic" }, orders: { kind: "topic" } } });
     expect(saidOf({}, source("s".repeat(246)))).toEqual([]);
     expect(saidOf({}, source("s".repeat(247))).map(({ code }) => code)).toEqual(["RD204"]);
   });

@@ -177,10 +177,7 @@ test.skipIf(!hasTerraform())(
         direct: { retry, handlerTimeout: "30s", deadLetter: { retain: "7d", alarmAbove: 0 } },
         inOrder: consumer({ order: "per-key" }),
       },
-      {
-        ...sqs,
-        lambda: { direct: { function: "direct", timeout: "30s", maximumConcurrency: 5 } },
-      },
+      { ...sqs, lambda: { direct: { function: "direct", timeout: "30s", maximumConcurrency: 5 } } },
     );
     expect(Object.keys(configuration.resource).toSorted()).toEqual([
       "aws_cloudwatch_metric_alarm",

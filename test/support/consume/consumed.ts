@@ -47,12 +47,7 @@ export async function consumeFrom(
       ...options,
     },
     (message, attempt) => {
-      const run = {
-        id: String(message.id),
-        attempt: attempt.number,
-        atMs: Date.now(),
-        routingKey: message.routingKey,
-      };
+      const run = { id: String(message.id), attempt: attempt.number, atMs: Date.now(), routingKey: message.routingKey };
       runs.push(run);
       return handler(run, message, attempt);
     },

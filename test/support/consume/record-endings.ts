@@ -62,11 +62,7 @@ export async function recordEndings(recording: Recording): Promise<Recorded> {
 async function publish({ options }: Recording, { channel }: DeployedSystem, names: readonly string[]): Promise<void> {
   names.forEach((name, number) => {
     const body = Buffer.from(name === unreadable.name ? unreadable.body : `"${name}"`);
-    channel.publish("shop.orders", "order.placed", body, {
-      messageId: name,
-      persistent: true,
-      ...options(number),
-    });
+    channel.publish("shop.orders", "order.placed", body, { messageId: name, persistent: true, ...options(number) });
   });
   await channel.waitForConfirms();
 }

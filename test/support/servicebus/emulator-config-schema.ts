@@ -30,10 +30,7 @@ const entity = {
   MaxDeliveryCount: z.int().min(1).max(10),
   RequiresSession: z.boolean(),
 };
-const detection = {
-  DuplicateDetectionHistoryTimeWindow: duration(5, 300),
-  RequiresDuplicateDetection: z.boolean(),
-};
+const detection = { DuplicateDetectionHistoryTimeWindow: duration(5, 300), RequiresDuplicateDetection: z.boolean() };
 const rule = z.strictObject({
   Name: name,
   Properties: z.discriminatedUnion("FilterType", [

@@ -44,12 +44,7 @@ export async function startOfficialEmulator(config: object): Promise<OfficialEmu
   const emulator = await new GenericContainer(emulatorImage)
     .withNetwork(network)
     // By default it waits 15 seconds for the database, which is there already.
-    .withEnvironment({
-      ACCEPT_EULA: "Y",
-      MSSQL_SA_PASSWORD: password,
-      SQL_SERVER: "database",
-      SQL_WAIT_INTERVAL: "0",
-    })
+    .withEnvironment({ ACCEPT_EULA: "Y", MSSQL_SA_PASSWORD: password, SQL_SERVER: "database", SQL_WAIT_INTERVAL: "0" })
     .withCopyContentToContainer([
       {
         content: JSON.stringify(config, null, 2),

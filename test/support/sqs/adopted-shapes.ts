@@ -89,10 +89,7 @@ export const adoptedShapes = (seconds = 30): Readonly<Record<string, AdoptedShap
     },
     // Source: getlift/lift, src/constructs/aws/Queue.ts.
     "the queue construct of serverless-lift": {
-      queues: {
-        "app-dev-jobs": work(6 * seconds, "app-dev-jobs-dlq", 3),
-        "app-dev-jobs-dlq": days14,
-      },
+      queues: { "app-dev-jobs": work(6 * seconds, "app-dev-jobs-dlq", 3), "app-dev-jobs-dlq": days14 },
       lambda: { queue: "app-dev-jobs", timeout: seconds, batchSize: 1 },
       consumers: { "app-dev-jobs": [3, null, null, "app-dev-jobs-dlq"] },
       unsaid: [/the target: .*"lambda":.*"app-dev-jobs-worker"/],
@@ -100,9 +97,7 @@ export const adoptedShapes = (seconds = 30): Readonly<Record<string, AdoptedShap
     // Source: kombu, `transport/SQS.py`: the queue of a task has no redrive policy, and a visibility timeout of 1800 s.
     "a queue of Celery": {
       queues: { celery: { VisibilityTimeout: seconds === 30 ? "1800" : String(seconds) } },
-      consumers: {
-        celery: [5, seconds === 30 ? "10s" : delay, seconds === 30 ? "1790s" : handler, "celery-dead"],
-      },
+      consumers: { celery: [5, seconds === 30 ? "10s" : delay, seconds === 30 ? "1790s" : handler, "celery-dead"] },
       unsaid: [/Celery uses it: .*max_retries=3/, /no redrive policy ends its attempts today/],
     },
     "a queue for the events of a bucket": {
@@ -114,12 +109,7 @@ export const adoptedShapes = (seconds = 30): Readonly<Record<string, AdoptedShap
       unsaid: [],
     },
     "dead-letter queues without a scheme": {
-      queues: {
-        eu: work(seconds, "eu-dlq", 2),
-        us: work(seconds, "failures", 2),
-        "eu-dlq": days14,
-        failures: days14,
-      },
+      queues: { eu: work(seconds, "eu-dlq", 2), us: work(seconds, "failures", 2), "eu-dlq": days14, failures: days14 },
       consumers: { eu: [2, delay, handler, "eu-dlq"], us: [2, delay, handler, "failures"] },
       unsaid: [],
     },

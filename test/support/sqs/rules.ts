@@ -96,10 +96,7 @@ export const rules = {
     "change-after-visibility",
     recorded("test_change_message_visibility_after_visibility_timeout_expiration"),
   ),
-  "queue-delay": {
-    says: "a queue's delay holds a new message back",
-    source: guide("Amazon SQS delay queues"),
-  },
+  "queue-delay": { says: "a queue's delay holds a new message back", source: guide("Amazon SQS delay queues") },
   "message-delay-overrides": asTried("message-delay-overrides", guide("Amazon SQS message timers")),
 
   // FIFO

@@ -43,11 +43,7 @@ const reachesAll = withTopic(async (lab, topicArn) => {
   const done = await mustReceive(lab, second);
   await lab.deleteMessage(second, done);
   const retried = await failTimes(lab, first, 2);
-  return {
-    first: retried.map(receiveCount),
-    second: [receiveCount(done)],
-    secondAfterRetry: await lab.count(second),
-  };
+  return { first: retried.map(receiveCount), second: [receiveCount(done)], secondAfterRetry: await lab.count(second) };
 });
 
 const rawDelivery = withTopic(async (lab, topicArn) => {
