@@ -5,15 +5,12 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { readStackConfig } from "../../src/brokers/sqs/make/index.ts";
-import { type ProgramRun, resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
+import { resourcesOf, runProgram, stackProgram } from "../support/pulumi.ts";
 
 const target = { broker: "sqs", region: "eu-west-1" };
 const config = { "redeliver:target": target };
 
-async function read(
-  changed: object,
-  known: readonly ["sqs"] | readonly ["rabbitmq", "sqs"] = ["sqs"],
-): Promise<ProgramRun> {
+async function read(changed: object, known: readonly ["sqs"] | readonly ["rabbitmq", "sqs"] = ["sqs"]) {
   return runProgram(() => ({ read: readStackConfig<"rabbitmq" | "sqs">(new pulumi.Config(), known) }), {
     stack: "dev",
     config: changed as typeof config,

@@ -7,7 +7,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { type Deployed, readDeployed } from "../../src/migrate/deployed.ts";
 import { lockWith, withGoing } from "../../src/migrate/lock.ts";
 import { runExample } from "../support/example-program.ts";
-import { type ProgramRun, resourcesOf } from "../support/pulumi.ts";
+import { resourcesOf } from "../support/pulumi.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = temporaryFolder("stack");
@@ -27,11 +27,7 @@ const declaration = {
 writeFileSync(join(folder, "store.json"), JSON.stringify(declaration));
 writeFileSync(join(folder, "store.ts"), `export default ${JSON.stringify(declaration)};\n`);
 
-async function deployed(
-  project: object,
-  stack: string,
-  config: Readonly<Record<string, unknown>>,
-): Promise<ProgramRun> {
+async function deployed(project: object, stack: string, config: Readonly<Record<string, unknown>>) {
   const file = join(folder, "redeliver.config.json");
   writeFileSync(file, JSON.stringify(project));
   vi.stubEnv("REDELIVER_PROJECT", file);

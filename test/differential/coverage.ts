@@ -6,10 +6,7 @@ import { deathHeaderNames, type DifferentialCase } from "./topologies.ts";
  * Counts the cases that can show a wrong rule. A case counts for a header only if its course depends on the value that
  * a binding asks for.
  */
-export function coverageOf(
-  cases: readonly DifferentialCase[],
-  version: SemanticsVersion,
-): Readonly<Record<string, number>> {
+export function coverageOf(cases: readonly DifferentialCase[], version: SemanticsVersion) {
   const headers = deathHeaderNames.flatMap((name) => [`asks for ${name}`, `asks for a forged ${name}`]);
   const counts = new Map(["expires in three queues", ...headers].map((feature) => [feature, 0]));
   const note = (feature: string): unknown => counts.set(feature, (counts.get(feature) ?? 0) + 1);

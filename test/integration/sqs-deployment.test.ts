@@ -93,11 +93,7 @@ async function attributesOf(
   return new Map(await Promise.all(read));
 }
 
-async function expectSubscriptions(
-  emulator: SqsEmulator,
-  { sns }: Lab,
-  topics: ReadonlyMap<string, string>,
-): Promise<void> {
+async function expectSubscriptions(emulator: SqsEmulator, { sns }: Lab, topics: ReadonlyMap<string, string>) {
   if (gapOf("topic-reaches-all", emulator.name) !== undefined) return;
   expect([...topics.keys()].toSorted()).toEqual(topology.topics.map(({ name }) => name).toSorted());
   const found: object[] = [];

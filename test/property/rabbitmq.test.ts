@@ -180,11 +180,7 @@ function follow({ topology }: RabbitmqSystem, contract: Contract): string[] {
   return [...trace, "no end"];
 }
 
-function delayInQueue(
-  operation: Operation,
-  policy: Readonly<Record<string, string | number>>,
-  failures: number,
-): number {
+function delayInQueue(operation: Operation, policy: Readonly<Record<string, string | number>>, failures: number) {
   if (operation.operation === "modified")
     return operation.deliveryTimeMs === "asked" ? -1 : (operation.deliveryTimeMs?.to ?? 0);
   if (policy["delayed-retry-type"] === "disabled") return 0;

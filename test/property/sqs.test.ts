@@ -255,14 +255,7 @@ test("a consumer that is compiled alone receives and settles as it does beside o
 });
 
 /** The settings that a consumer compares before it starts. */
-function settingsOf({
-  name,
-  fifo,
-  retentionSeconds,
-  redrive,
-  visibilityTimeoutSeconds,
-  delaySeconds,
-}: SqsQueue): object {
+function settingsOf({ name, fifo, retentionSeconds, redrive, visibilityTimeoutSeconds, delaySeconds }: SqsQueue) {
   return { name, fifo, retentionSeconds, redrive, visibilityTimeoutSeconds, delaySeconds };
 }
 

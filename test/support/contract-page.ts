@@ -20,10 +20,7 @@ export function pagesFor({ target }: Contract): ContractPages<Contract> {
 }
 
 /** The page of a contract, as the command line writes it. */
-export function pageOf(
-  contract: Contract,
-  read: (file: string) => string = (file) => readPackaged(`src/${file}`),
-): string {
+export function pageOf(contract: Contract, read: (file: string) => string = (file) => readPackaged(`src/${file}`)) {
   return renderContractPage(contract, pagesFor(contract), read);
 }
 

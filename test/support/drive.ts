@@ -157,12 +157,7 @@ export function attemptOf(
   return name.startsWith(where.prefix) ? Number(name.slice(where.prefix.length)) : 1;
 }
 
-async function perform(
-  channel: Channel,
-  publisher: ConfirmChannel,
-  message: ConsumeMessage,
-  operation: Operation,
-): Promise<void> {
+async function perform(channel: Channel, publisher: ConfirmChannel, message: ConsumeMessage, operation: Operation) {
   switch (operation.operation) {
     case "basic.ack":
       channel.ack(message);
@@ -182,11 +177,7 @@ async function perform(
 }
 
 /** Publishes with mandatory and waits for the confirm. A copy that the broker returns is a failure. */
-async function publishCopy(
-  publisher: ConfirmChannel,
-  message: ConsumeMessage,
-  contracted: PublishOperation,
-): Promise<void> {
+async function publishCopy(publisher: ConfirmChannel, message: ConsumeMessage, contracted: PublishOperation) {
   const ways = [contracted, ...(contracted.spread ?? [])];
   const operation = { ...contracted, ...ways[between({ from: 0, to: ways.length - 1 })] };
   const removed = new Set(operation.removeHeaders);

@@ -54,11 +54,7 @@ export function nearestOf(siblings: readonly Sibling[], result: Result): Sibling
 }
 
 /** Pins a text in `<file>.md`, or its difference to the text of a sibling, line by line, in `<file>.diff`. */
-export async function expectText(
-  file: string,
-  text: string,
-  sibling: { file: string; text: string } | null,
-): Promise<void> {
+export async function expectText(file: string, text: string, sibling: { file: string; text: string } | null) {
   if (sibling === null) await expect(text).toMatchFileSnapshot(`${file}.md`);
   else {
     const found = differences("", sibling.text.split("\n"), text.split("\n"));

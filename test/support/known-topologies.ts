@@ -118,10 +118,7 @@ export function delayInfrastructure({
 }
 
 /** The topology of Spring Cloud Stream with `autoBindDlq`, and with `dlqTtl` and an empty `dlqDeadLetterExchange`. */
-export function springDeadLetterQueue(options: {
-  readonly type: "classic" | "quorum";
-  readonly dlqTtlMs?: number;
-}): object {
+export function springDeadLetterQueue(options: { readonly type: "classic" | "quorum"; readonly dlqTtlMs?: number }) {
   const type: Arguments = options.type === "quorum" ? { "x-queue-type": "quorum" } : {};
   const back: Arguments = options.dlqTtlMs === undefined ? {} : waiting(options.dlqTtlMs, "", "orders.billing");
   return {

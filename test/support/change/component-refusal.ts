@@ -16,11 +16,7 @@ export type Taken = Map<string, { readonly taken: TakenSources; readonly held: H
  *
  * @returns null if the hook allows the update
  */
-export function refusalOf(
-  state: readonly StateEntry[],
-  program: readonly RegisteredResource[],
-  taken: Taken,
-): string | null {
+export function refusalOf(state: readonly StateEntry[], program: readonly RegisteredResource[], taken: Taken) {
   const now = program.find(isComponent);
   const old = state.find(({ urn, isReplaced }) => urn === now?.urn && !isReplaced);
   if (now === undefined || old === undefined) return null;

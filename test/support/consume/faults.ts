@@ -207,12 +207,7 @@ const runFile = promisify(execFile);
  * Drops packets that match these rules in a node's own network. The container has no iptables, so this uses the
  * machine's own, and needs root.
  */
-async function dropping(
-  cluster: Cluster,
-  index: number,
-  rules: readonly (readonly string[])[],
-  forMs: number,
-): Promise<void> {
+async function dropping(cluster: Cluster, index: number, rules: readonly (readonly string[])[], forMs: number) {
   const processId = await inspect(cluster, index, "{{.State.Pid}}");
   const iptables = (...words: readonly string[]) =>
     runFile("nsenter", ["--target", processId, "--net", "iptables", "--wait", ...words]);

@@ -15,11 +15,7 @@ import { type Copy091, type Delivery091, type Made091, readWire091 } from "./rea
  * @param handled in the order of the handlers' ends; for a delivery that no handler saw, its expected end
  * @returns the differences, in words; empty for a consumer that keeps its contract
  */
-export function breachesOf091(
-  contract: Contract,
-  frames: readonly WireFrame[],
-  handled: readonly Handled[],
-): readonly string[] {
+export function breachesOf091(contract: Contract, frames: readonly WireFrame[], handled: readonly Handled[]) {
   const { deliveries, strays } = readWire091(frames);
   const delivered = Map.groupBy(deliveries, nameOf);
   const ended = Map.groupBy(handled, ({ message }) => message);
@@ -88,12 +84,7 @@ function confirmBreaches(copy: Copy091, next: Made091 | undefined): readonly str
     : [];
 }
 
-function copyBreaches(
-  contracted: PublishOperation,
-  copy: Copy091,
-  delivery: Delivery091,
-  run: Handled,
-): readonly string[] {
+function copyBreaches(contracted: PublishOperation, copy: Copy091, delivery: Delivery091, run: Handled) {
   const ways = waysOf(contracted).map((way) => placeBreaches(way, copy));
   const nearest = ways.toSorted((one, other) => one.length - other.length)[0] ?? [];
   return [
@@ -130,11 +121,7 @@ const propertyNames = { "user-id": "userId" } as const;
  * A copy has the properties of its message, except for those that the contract names. It always has an id, so that
  * repeats can be recognised.
  */
-function propertyBreaches(
-  { removeProperties }: PublishOperation,
-  copy: Copy091,
-  delivery: Delivery091,
-): readonly string[] {
+function propertyBreaches({ removeProperties }: PublishOperation, copy: Copy091, delivery: Delivery091) {
   const wanted: Record<string, unknown> = { ...delivery.properties, headers: undefined, expiration: undefined };
   for (const name of removeProperties) wanted[propertyNames[name]] = undefined;
   const found: Record<string, unknown> = { ...copy.properties, headers: undefined, expiration: undefined };
@@ -147,12 +134,7 @@ function propertyBreaches(
  * Headers of the message stay, except for those that the contract removes. New ones come from the contract, or describe
  * a death.
  */
-function headerBreaches(
-  operation: PublishOperation,
-  copy: Copy091,
-  delivery: Delivery091,
-  run: Handled,
-): readonly string[] {
+function headerBreaches(operation: PublishOperation, copy: Copy091, delivery: Delivery091, run: Handled) {
   const { copyRoutingKeyTo, removeHeaders, headers } = operation;
   const wanted: Record<string, unknown> = { ...headersOf(delivery) };
   for (const name of removeHeaders) delete wanted[name];
@@ -170,11 +152,7 @@ function headerBreaches(
 }
 
 /** Further headers on a dead letter must describe this delivery. */
-function letterBreaches(
-  found: Readonly<Record<string, unknown>>,
-  { properties }: Delivery091,
-  { attempt }: Handled,
-): readonly string[] {
+function letterBreaches(found: Readonly<Record<string, unknown>>, { properties }: Delivery091, { attempt }: Handled) {
   const wanted: Readonly<Record<string, unknown>> = {
     "dlq-retry-count": String(attempt),
     "dlq-original-message-id": properties["messageId"],

@@ -66,12 +66,7 @@ function deliveryBreaches(
   });
 }
 
-function outcomeBreaches(
-  wanted: Operation,
-  frame: Disposition,
-  run: Handled,
-  watched: readonly string[],
-): readonly string[] {
+function outcomeBreaches(wanted: Operation, frame: Disposition, run: Handled, watched: readonly string[]) {
   const { outcome } = frame;
   if (outcome.name !== wanted.operation) return [`${outcome.name ?? "no outcome"} instead of ${wanted.operation}`];
   if (wanted.operation !== "modified") return [];
@@ -94,11 +89,7 @@ const wait = "x-opt-redeliver-wait";
  * The time of the next delivery must be the delay after the failure. The failure lies between the end of the handler
  * and the time of the frame. The consumer rounds up, and its clock rounds down.
  */
-function timeBreaches(
-  { deliveryTimeMs }: ModifiedOperation,
-  { outcome, atMs }: Disposition,
-  { endedAtMs }: Handled,
-): readonly string[] {
+function timeBreaches({ deliveryTimeMs }: ModifiedOperation, { outcome, atMs }: Disposition, { endedAtMs }: Handled) {
   const found = outcome.annotations.get(deliveryTime);
   if (deliveryTimeMs === undefined) return found === undefined ? [] : [`${deliveryTime} on what is not to come again`];
   if (found === undefined) return [`no ${deliveryTime}`];

@@ -99,11 +99,7 @@ function takeForwards(properties: Properties): Pick<QueueProperties, "forwardTo"
   return { forwardTo, forwardDeadLetteredMessagesTo } as object;
 }
 
-async function applyQueue(
-  administration: ServiceBusAdministrationClient,
-  properties: Properties,
-  sku: Sku,
-): Promise<void> {
+async function applyQueue(administration: ServiceBusAdministrationClient, properties: Properties, sku: Sku) {
   const name = properties.text("queueName");
   const settings = { ...takeAll(properties, sku, { ...receivable, ...detection }), ...takeForwards(properties) };
   if (await administration.queueExists(name)) {
@@ -128,10 +124,7 @@ async function applyTopic(administration: ServiceBusAdministrationClient, proper
   } else await administration.createTopic(name, settings as CreateTopicOptions);
 }
 
-async function applySubscription(
-  administration: ServiceBusAdministrationClient,
-  properties: Properties,
-): Promise<void> {
+async function applySubscription(administration: ServiceBusAdministrationClient, properties: Properties) {
   const [topicName, subscriptionName] = [properties.text("topicName"), properties.text("subscriptionName")];
   // The API for JMS. The management API does not know it, and the emulator does not have it.
   if (properties.take("isClientAffine", "boolean") === true) throw new Error(`${subscriptionName} is for JMS`);
@@ -151,11 +144,7 @@ async function applySubscription(
   }
 }
 
-async function applyRule(
-  administration: ServiceBusAdministrationClient,
-  properties: Properties,
-  name: string,
-): Promise<void> {
+async function applyRule(administration: ServiceBusAdministrationClient, properties: Properties, name: string) {
   const [topicName, subscriptionName] = [properties.text("topicName"), properties.text("subscriptionName")];
   const filter = takeFilter(properties);
   if (await administration.ruleExists(topicName, subscriptionName, name)) {

@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { ServicebusRetryTopology } from "../../../src/brokers/servicebus/make/index.ts";
 import { compile, type CompiledSystem, type System, type TargetInput } from "../../../src/index.ts";
 import { accepted } from "../examples.ts";
-import { type ProgramRun, runProgram } from "../pulumi.ts";
+import { runProgram } from "../pulumi.ts";
 
 export type ServicebusTargetInput = TargetInput<"servicebus">;
 
@@ -15,11 +15,7 @@ export function compileServicebus(system: System, target: ServicebusTargetInput)
 }
 
 /** Registers a system as the component "shop", in a namespace that is an output of another resource. */
-export async function registerServicebus(
-  system: System,
-  target: ServicebusTargetInput,
-  preview = false,
-): Promise<ProgramRun> {
+export async function registerServicebus(system: System, target: ServicebusTargetInput, preview = false) {
   const run = await runProgram(
     () => {
       const actionGroupIds = [pulumi.output(`${resourceGroup}/providers/Microsoft.Insights/actionGroups/on-call`)];

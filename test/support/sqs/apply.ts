@@ -229,11 +229,6 @@ async function applySubscription({ sns, queues, imported }: Making, properties: 
 }
 
 /** The attribute if the program sets it, and none otherwise. */
-function given(
-  properties: Properties,
-  input: string,
-  kind: "string" | "boolean",
-  attribute: string,
-): Record<string, string> {
+function given(properties: Properties, input: string, kind: "string" | "boolean", attribute: string) {
   return properties.has(input) ? { [attribute]: String(properties.take(input, kind)) } : {};
 }

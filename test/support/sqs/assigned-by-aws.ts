@@ -4,11 +4,7 @@ import { accountId } from "./clients.ts";
  * The values that AWS adds to a resource: names that others refer to. Other types of resources get none. If the program
  * gives no name, Pulumi derives one from the logical name, with `.fifo` at its end.
  */
-export function assignedByAws(
-  type: string,
-  inputs: Readonly<Record<string, unknown>>,
-  logicalName: string,
-): Record<string, string> {
+export function assignedByAws(type: string, inputs: Readonly<Record<string, unknown>>, logicalName: string) {
   const { fifoQueue, fifoTopic } = inputs;
   // A resource without a region is created in that of its provider.
   const region = String(inputs["region"] ?? "eu-west-1");

@@ -69,11 +69,6 @@ export async function consuming(
  * Waits until this many messages are in a queue, visible or not. It allows for a busy machine and a few visibility
  * timeouts.
  */
-export async function untilCount(
-  system: DeployedSystem,
-  queue: "work" | "dead",
-  consumer: string,
-  count: number,
-): Promise<void> {
+export async function untilCount(system: DeployedSystem, queue: "work" | "dead", consumer: string, count: number) {
   await until(180_000, async () => (await system.lab.count(system[queue](consumer))) === count);
 }

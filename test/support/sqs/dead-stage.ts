@@ -33,12 +33,7 @@ export async function stage(emulator: Parameters<typeof deploy>[0], more: object
 const inThreeGroups = (body: string): string => `g${Number(body) % 3}`;
 
 /** Puts letters into the dead queue: 1, 2, …, whose reasons are ODD and EVEN. */
-export async function fill(
-  system: DeployedSystem,
-  count: number,
-  first = 1,
-  groupOf = inThreeGroups,
-): Promise<string[]> {
+export async function fill(system: DeployedSystem, count: number, first = 1, groupOf = inThreeGroups) {
   const bodies = Array.from({ length: count }, (_, index) => String(first + index));
   const { name, url: QueueUrl } = system.dead("billing");
   const isFifo = name.endsWith(".fifo");

@@ -137,12 +137,7 @@ function sentAttributes(input: Call["input"]): Readonly<Record<string, Attribute
   return (input["MessageAttributes"] ?? {}) as Readonly<Record<string, Attribute>>;
 }
 
-function operationBreaches(
-  { input }: Call,
-  operation: Operation,
-  delivery: Delivery,
-  askedMs: number | null,
-): string[] {
+function operationBreaches({ input }: Call, operation: Operation, delivery: Delivery, askedMs: number | null) {
   if (operation.operation === "SendMessage") return copyBreaches(input, operation, delivery);
   const breaches = input["QueueUrl"] === delivery.workQueueUrl ? [] : [`in the queue ${String(input["QueueUrl"])}`];
   if (operation.operation === "DeleteMessage") return breaches;

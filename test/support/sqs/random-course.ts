@@ -156,10 +156,7 @@ export function isSettled({ states }: Prediction): boolean {
 }
 
 /** The first observation that the semantics does not allow; null if it allows them all. */
-export function inexplicable(
-  course: Pick<RandomCourse, "queues">,
-  observations: readonly Observation[],
-): number | null {
+export function inexplicable(course: Pick<RandomCourse, "queues">, observations: readonly Observation[]) {
   let prediction = predictionFor(course);
   for (const [index, observation] of observations.entries()) {
     prediction = prediction.after(observation);

@@ -100,10 +100,7 @@ function jsonIn(body: Buffer): Call["output"] {
   return JSON.parse(body.toString() || "{}") as Call["output"];
 }
 
-function errorOf(
-  { error, message = "by the test" }: Extract<Fate, { readonly error: string }>,
-  isForm: boolean,
-): string {
+function errorOf({ error, message = "by the test" }: Extract<Fate, { readonly error: string }>, isForm: boolean) {
   if (!isForm) return JSON.stringify({ __type: error, message });
   return `<ErrorResponse><Error><Type>Sender</Type><Code>${error}</Code><Message>${message}</Message></Error><RequestId>0</RequestId></ErrorResponse>`;
 }

@@ -108,10 +108,7 @@ export function isTrue(description: Description, name: string): boolean {
 }
 
 /** The name of the entity that messages are forwarded to. The SDK sends `sb://<host>/<name>`. */
-export function forwardTarget(
-  description: Description,
-  name: "ForwardTo" | "ForwardDeadLetteredMessagesTo",
-): string | null {
+export function forwardTarget(description: Description, name: "ForwardTo" | "ForwardDeadLetteredMessagesTo") {
   const value = description[name] ?? "";
   return value === "" ? null : value.replace(/^sb:\/\/[^/]+\//, "");
 }

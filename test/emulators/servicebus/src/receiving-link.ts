@@ -49,13 +49,7 @@ function whyNot(
   );
 }
 
-function receive(
-  sender: Sender,
-  namespace: Namespace,
-  mailbox: Mailbox,
-  session: string | null,
-  turns: OnePerTurn,
-): void {
+function receive(sender: Sender, namespace: Namespace, mailbox: Mailbox, session: string | null, turns: OnePerTurn) {
   const mode = sender.snd_settle_mode === 1 ? "receive-and-delete" : "peek-lock";
   /** The used part of all credit from the client. rhea knows it only in its next turn. */
   let used = 0;
