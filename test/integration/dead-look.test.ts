@@ -1,11 +1,9 @@
 import amqplib from "amqplib";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { operating } from "../../src/brokers/rabbitmq/operate/index.ts";
 import type { LetterFacts } from "../../src/operate/facts.ts";
-import { createExportReader } from "../../src/operate/ndjson.ts";
 import { brokers as compilers, type DiagnosticCode, RefusedError } from "../../src/index.ts";
 import { docker } from "../support/broker-images.ts";
 import { byQueue } from "../support/dead-command.ts";
@@ -15,6 +13,7 @@ import { brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 import { createLimitedUser, type Rights } from "../support/limited-user.ts";
 import { runCommand } from "../support/run-command.ts";
+import { exportedIn } from "../support/exported-letters.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 async function refusalOf(work: Promise<unknown>): Promise<readonly DiagnosticCode[]> {
@@ -166,12 +165,9 @@ describe.for(brokers())("a look at dead letters on RabbitMQ $version", (broker) 
     const output = join(temporaryFolder("dead", onTestFinished), "dead.ndjson");
     const exported = await runCommand(asText("export", "--output", output));
     expect([exported.code, exported.error]).toEqual([0, expect.not.stringContaining("error")]);
-    const reader = createExportReader();
-    const read = readFileSync(output, "utf8")
-      .trimEnd()
-      .split("\n")
-      .flatMap((line) => reader.take(line) ?? []);
-    expect([reader.problem(), read.map(({ letter }) => letter.properties["messageId"])]).toEqual([null, ids]);
+    const read = exportedIn(output);
+    const exportedIds = read.exported.map(({ letter }) => letter.properties["messageId"]);
+    expect([read.problem, exportedIds]).toEqual([null, ids]);
     expect((await runCommand(asText("export", "--output", output))).code).toBe(2);
     const words = `dead list --queue ${deadQueue} --management-url ${broker.managementUrl} --url`.split(" ");
     const wrong = await runCommand([...words, system.url.replace("guest:guest", "guest:hunter2")]);

@@ -2,11 +2,10 @@ import { waitUntil } from "@redeliver/servicebus-emulator";
 import { permanent } from "redeliver/consume";
 import { describe, expect, test } from "vitest";
 
-import { deployConsumed } from "../support/servicebus/consuming.ts";
+import { deployConsumed, messageOf } from "../support/servicebus/consuming.ts";
 
 const deadQueue = "shop.dead";
 const backoffs = { immediate: { kind: "immediate" }, scheduled: { kind: "constant", delay: "200ms" } } as const;
-const messageOf = (body: string) => ({ body: Buffer.from(body), messageId: body });
 
 describe.concurrent("the shared dead queue is removed while a consumer of Service Bus runs", () => {
   for (const strategy of ["immediate", "scheduled"] as const)

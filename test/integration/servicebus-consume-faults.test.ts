@@ -5,11 +5,9 @@ import { describe, expect, test } from "vitest";
 
 import { RefusedError } from "../../src/index.ts";
 import { startProcess } from "../support/servicebus/consumer-process.ts";
-import { deployConsumed } from "../support/servicebus/consuming.ts";
+import { deployConsumed, messageOf } from "../support/servicebus/consuming.ts";
 
 const constant = { kind: "constant", delay: "200ms" } as const;
-
-const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
 
 describe.concurrent("consume on Service Bus, with faults", () => {
   test("a killed process leaves its message to the lock; a crash costs no attempt, and several kill the message", async (context) => {

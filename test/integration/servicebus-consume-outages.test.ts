@@ -1,10 +1,9 @@
 import { waitUntil } from "@redeliver/servicebus-emulator";
 import { describe, expect, test } from "vitest";
 
-import { deployConsumed } from "../support/servicebus/consuming.ts";
+import { deployConsumed, messageOf } from "../support/servicebus/consuming.ts";
 
 const constant = { kind: "constant", delay: "200ms" } as const;
-const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
 
 describe.concurrent("consume on Service Bus, when connections and dependencies fail together", () => {
   test("a lost connection requests no message when a handler becomes free", async ({ onTestFinished }) => {

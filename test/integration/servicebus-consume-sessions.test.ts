@@ -2,12 +2,11 @@ import { waitUntil } from "@redeliver/servicebus-emulator";
 import { describe, expect, test } from "vitest";
 
 import { startProcess } from "../support/servicebus/consumer-process.ts";
-import { type Consuming, deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
+import { type Consuming, deployConsumed, type Handle, messageOf } from "../support/servicebus/consuming.ts";
 
 const perKey = { retry: { attempts: 4, backoff: { kind: "immediate" } }, order: "per-key" };
 /** The lock of an unreturned session lasts longer than any test. */
 const longLock = { lock: "5m" } as const;
-const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
 /** The first letter names the session. */
 const inSession = (...bodies: readonly string[]) =>
   bodies.map((body) => ({ ...messageOf(body), sessionId: body.slice(0, 1) }));

@@ -3,10 +3,9 @@ import { type Heard, waitUntil, type Watcher } from "@redeliver/servicebus-emula
 import { permanent } from "redeliver/consume";
 import { describe, expect, test } from "vitest";
 
-import { type ConsumedSystem, deployConsumed, type Handle } from "../support/servicebus/consuming.ts";
+import { type ConsumedSystem, deployConsumed, type Handle, messageOf } from "../support/servicebus/consuming.ts";
 
 const declared = { retry: { attempts: 3, backoff: { kind: "constant", delay: "500ms" } }, crash: { deliveries: 5 } };
-const messageOf = (body: string): { body: Buffer; messageId: string } => ({ body: Buffer.from(body), messageId: body });
 const failsOnce: Handle = (_, { number }) => {
   if (number === 1) throw new Error("not yet");
 };

@@ -1,16 +1,14 @@
-import { randomUUID } from "node:crypto";
-import { readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
 import { ownJournal, start } from "../support/dead-journal.ts";
-import { createExportReader } from "../../src/operate/ndjson.ts";
 import type { RedriveResult } from "../../src/operate/redrive.ts";
 import { sleep } from "../support/deployed-system.ts";
+import { exportedIn } from "../support/exported-letters.ts";
 import { killAfter } from "../support/killed-command.ts";
 import { answerOf, runCommand } from "../support/run-command.ts";
 import { ask, bodiesIn, connected, fill, isEven, stage, take } from "../support/servicebus/dead-stage.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 ownJournal();
 
@@ -20,22 +18,13 @@ test("a look shows every letter in order, exports it whole, and changes nothing"
   const bodies = await fill(system, 300);
   const groups = await ask<{ readonly groups: readonly { count: number }[] }>(system, "groups");
   expect(groups.groups.map(({ count }) => count)).toEqual([150, 150]);
-  const { letters } = await ask<{ letters: readonly { messageId: string }[] }>(
-    system,
-    "list",
-    "--reason",
-    "EVEN",
-    "--limit",
-    "1000",
-  );
+  const words = ["--reason", "EVEN", "--limit", "1000"];
+  const { letters } = await ask<{ letters: readonly { messageId: string }[] }>(system, "list", ...words);
   expect(letters.map(({ messageId }) => messageId)).toEqual(bodies.filter(isEven).map((body) => `m${body}`));
-  const file = join(tmpdir(), `${randomUUID()}.ndjson`);
-  onTestFinished(() => rmSync(file, { force: true }));
+  const file = join(temporaryFolder("dead", onTestFinished), "dead.ndjson");
   expect((await ask(system, "export", "--output", file)).code).toBe(0);
-  const reader = createExportReader();
-  const lines = readFileSync(file, "utf8").trimEnd().split("\n");
-  const exported = lines.flatMap((line) => reader.take(line) ?? []);
-  expect([reader.problem(), exported.length]).toEqual([null, 300]);
+  const { exported, problem } = exportedIn(file);
+  expect([problem, exported.length]).toEqual([null, 300]);
   expect(exported[6]).toMatchObject({
     lost: null,
     letter: {

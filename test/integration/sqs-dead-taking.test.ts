@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { createExportReader } from "../../src/operate/ndjson.ts";
+import { exportedIn } from "../support/exported-letters.ts";
 import { ownJournal } from "../support/dead-journal.ts";
 import { killAfter } from "../support/killed-command.ts";
 import { type Answer, answerOf, runCommand } from "../support/run-command.ts";
@@ -42,12 +42,8 @@ async function parking(emulator: Parameters<typeof stage>[0], more: object = {})
 }
 
 function lettersIn(file: string): readonly string[] {
-  const reader = createExportReader();
-  const all = readFileSync(file, "utf8")
-    .split("\n")
-    .flatMap((line) => reader.take(line) ?? []);
-  return all
-    .map(({ letter: { headers, properties, body } }) => {
+  return exportedIn(file)
+    .exported.map(({ letter: { headers, properties, body } }) => {
       const { groupId, traceHeader } = properties;
       const sorted = Object.entries(headers).toSorted(([a], [b]) => a.localeCompare(b));
       return JSON.stringify([Buffer.from(body).toString(), sorted, groupId, traceHeader]);

@@ -1,6 +1,3 @@
-import { randomUUID } from "node:crypto";
-import { readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DeleteQueueCommand } from "@aws-sdk/client-sqs";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -9,7 +6,7 @@ import { ownJournal } from "../support/dead-journal.ts";
 import { operating } from "../../src/brokers/sqs/operate/index.ts";
 import { digestOf, readFrozen, writeFrozen } from "../../src/operate/frozen.ts";
 import type { Letter } from "../../src/operate/letter.ts";
-import { createExportReader } from "../../src/operate/ndjson.ts";
+import { exportedIn } from "../support/exported-letters.ts";
 import { answerOf, runCommand } from "../support/run-command.ts";
 import { region } from "../support/sqs/clients.ts";
 import { attributes, textsOf } from "../support/sqs/deployed-system.ts";
@@ -17,6 +14,7 @@ import { type Fate, startRecordingProxy } from "../support/sqs/recording-proxy.t
 import { ask, bodiesOf, connected, drain, fill, stage } from "../support/sqs/dead-stage.ts";
 import { gapOf } from "../support/sqs/known-gaps.ts";
 import { sqsEmulators } from "../support/sqs/live-emulators.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 ownJournal();
 
@@ -33,16 +31,11 @@ describe.for(sqsEmulators())("dead letters on $name", (emulator) => {
     expect([code, groups.map(({ count }) => count).toSorted()]).toEqual([0, [1, 1, 15, 15]]);
     const listed = await ask(system, "list", "--reason", "EVEN", "--limit", "100");
     expect(listed["letters"]).toHaveLength(15);
-    const file = join(tmpdir(), `${randomUUID()}.ndjson`);
-    onTestFinished(() => rmSync(file, { force: true }));
+    const file = join(temporaryFolder("dead", onTestFinished), "dead.ndjson");
     expect((await ask(system, "export", "--output", file)).code).toBe(0);
-    const reader = createExportReader();
-    const letters = readFileSync(file, "utf8")
-      .trimEnd()
-      .split("\n")
-      .flatMap((line) => reader.take(line) ?? []);
-    expect([reader.problem(), letters.length]).toEqual([null, 32]);
-    const one = letters.find(({ letter }) => Buffer.from(letter.body).toString() === "7");
+    const { exported, problem } = exportedIn(file);
+    expect([problem, exported.length]).toEqual([null, 32]);
+    const one = exported.find(({ letter }) => Buffer.from(letter.body).toString() === "7");
     expect(one).toMatchObject({
       lost: null,
       letter: {

@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 
 import { discardLetters, exportLetters, openJournal } from "../../src/dead-letters/index.ts";
 import { createBackup } from "../../src/dead-letters/backup.ts";
-import { createExportReader } from "../../src/operate/ndjson.ts";
+import { exportedIn } from "../support/exported-letters.ts";
 import { deadQueue, inMemory, letterOf as inMemoryLetter } from "../support/in-memory-queue.ts";
 
 /** The bytes that the disk has room for, and the folder that is read-only. */
@@ -44,11 +44,7 @@ const place = { broker: "rabbitmq" as const, queue: "shop.billing.dead", consume
 const newFile = (): string => join(mkdtempSync(join(tmpdir(), "disk-")), "backup.ndjson");
 
 /** The ids of the whole letters in a file. */
-function idsIn(file: string): readonly unknown[] {
-  const reader = createExportReader();
-  const lines = readFileSync(file, "utf8").split("\n");
-  return lines.flatMap((line) => reader.take(line)?.letter.properties["messageId"] ?? []);
-}
+const idsIn = (file: string) => exportedIn(file).exported.map(({ letter }) => letter.properties["messageId"]);
 
 test.each([0, 1, 70_000, 200_000])(
   "a letter leaves its queue only if it is on the disk: room for %i bytes",

@@ -35,6 +35,9 @@ export interface ConsumedSystem extends DeployedSystem {
   readonly declared: ReturnType<typeof checked>;
 }
 
+/** A message whose id is its body. */
+export const messageOf = (body: string) => ({ body: Buffer.from(body), messageId: body });
+
 /** @param finished the `onTestFinished` of the test's own context */
 export async function deployConsumed(
   finished: (end: () => Promise<void>) => void,

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ServiceBusMessage, ServiceBusReceivedMessage } from "@azure/service-bus";
@@ -8,7 +8,7 @@ import { onTestFinished } from "vitest";
 
 import { operating } from "../../../src/brokers/servicebus/operate/index.ts";
 import type { DeadLetters } from "../../../src/operate/port.ts";
-import { createExportReader } from "../../../src/operate/ndjson.ts";
+import { exportedIn } from "../exported-letters.ts";
 import { type Answer, answerOf, runCommand } from "../run-command.ts";
 import { deploy, type DeployedSystem, standard } from "./deployed-system.ts";
 
@@ -124,14 +124,10 @@ export async function take({ lab }: Pick<Stage, "lab">, queue: string): Promise<
 
 /** The letters of an export, without the broker's own values, which every message has anew. */
 export function lettersIn(file: string): readonly string[] {
-  const reader = createExportReader();
-  const all = readFileSync(file, "utf8").split("\n");
-  return all.flatMap((line) => {
-    const { letter } = reader.take(line) ?? {};
-    if (letter === undefined) return [];
+  return exportedIn(file).exported.map(({ letter }) => {
     const { sequenceNumber: _, enqueuedTimeUtc: __, deadLetterSource: ___, ...kept } = letter.properties;
     const { DeadLetterReason, DeadLetterErrorDescription, ...headers } = letter.headers;
     const reason = { deadLetterReason: DeadLetterReason, deadLetterErrorDescription: DeadLetterErrorDescription };
-    return [JSON.stringify([Buffer.from(letter.body).toString("base64"), headers, { ...reason, ...kept }])];
+    return JSON.stringify([Buffer.from(letter.body).toString("base64"), headers, { ...reason, ...kept }]);
   });
 }
