@@ -20,6 +20,7 @@ async function check(file: string, ...words: string[]): Promise<Said> {
   return { ...said, error: withoutProgress(said.error) };
 }
 const on = (version: string): string[] => ["--target", `rabbitmq@${version}`];
+const sarif = [...on("4.3"), "--format", "sarif"];
 
 const shop = readFileSync(join(root, "examples/shop.yaml"), "utf8");
 beforeAll(() => {
@@ -83,27 +84,13 @@ test("without a consumer every format reports that nothing is proved, with exit 
 });
 
 test("the log is written to a file even if the declaration is refused", async () => {
-  const { code, out, error } = await check(
-    "broken.yaml",
-    ...on("4.3"),
-    "--format",
-    "sarif",
-    "--output",
-    "out/found.sarif",
-  );
+  const { code, out, error } = await check("broken.yaml", ...sarif, "--output", "out/found.sarif");
   expect([code, out, error]).toEqual([1, "", ""]);
   expect(firstOf(readFileSync(join(folder, "out/found.sarif"), "utf8"))[0]).toBe("RD002");
 });
 
 test("a file that cannot be written is wrong usage", async () => {
-  const { code, out, error } = await check(
-    "shop.yaml",
-    ...on("4.3"),
-    "--format",
-    "sarif",
-    "--output",
-    "shop.json/x.sarif",
-  );
+  const { code, out, error } = await check("shop.yaml", ...sarif, "--output", "shop.json/x.sarif");
   expect([code, out]).toEqual([2, ""]);
   expect(error).toContain("cannot be written");
 });

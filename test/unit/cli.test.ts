@@ -57,10 +57,8 @@ describe("an unusable file: one diagnostic, its exit code, no stack trace, nothi
     // Two spaces indent a diagnostic's own place.
     expect(result.error).not.toMatch(/\n {4,}at .*:\d+:\d+/);
     expect([result.code, result.out]).toEqual([exitCode, ""]);
-    expect(JSON.parse((await redeliver("plan", name, "--json")).out)).toMatchObject({
-      ok: false,
-      diagnostics: [{ code }],
-    });
+    const json = await redeliver("plan", name, "--json");
+    expect(JSON.parse(json.out)).toMatchObject({ ok: false, diagnostics: [{ code }] });
   });
 });
 
@@ -68,9 +66,8 @@ test.for(["rabbitmq@4.3", "rabbitmq@4.0", "sqs@eu-west-1", "servicebus@standard"
   "plan and check have the same number of deliveries on %s, and plan alone says that its number is for any broker",
   async (target) => {
     const portable = join(root, "examples/portable.yaml");
-    const [, proved = ""] =
-      /billing: \d+ states, (\d+) deliveries at most/.exec((await redeliver("check", portable, "-t", target)).out) ??
-      [];
+    const checked = await redeliver("check", portable, "-t", target);
+    const [, proved = ""] = /billing: \d+ states, (\d+) deliveries at most/.exec(checked.out) ?? [];
     expect(proved).not.toBe("");
     const deliveries = async (...words: string[]): Promise<string | undefined> =>
       /deliveries\s+(.*?)\n  \w/s.exec((await redeliver("plan", portable, ...words)).out)?.[1]?.replaceAll(/\s+/g, " ");
@@ -128,51 +125,19 @@ test("help is not an error, and names every command", async () => {
 });
 
 test("a declaration that does not fit the target is refused with exit code 1, and writes no file", async () => {
-  const result = await redeliver(
-    "compile",
-    shop,
-    "--target",
-    "rabbitmq@4.2",
-    "--strategy",
-    "native",
-    "--output",
-    "refused.json",
-  );
+  const target = ["--target", "rabbitmq@4.2", "--strategy", "native"];
+  const result = await redeliver("compile", shop, ...target, "--output", "refused.json");
   expect(result.code).toBe(1);
   expect(result.error).toContain("RD202");
   expect(readdirSync(folder)).not.toContain("refused.json");
 });
 
 test("compile prints everything as JSON, or a definitions file for the named virtual host", async () => {
-  const compiled = JSON.parse((await redeliver("compile", shop, "--target", "rabbitmq@4.3")).out) as Record<
-    string,
-    unknown
-  >;
-  expect(Object.keys(compiled)).toEqual([
-    "target",
-    "topology",
-    "contracts",
-    "promises",
-    "choices",
-    "input",
-    "warnings",
-  ]);
-  expect(
-    (
-      await redeliver(
-        "compile",
-        shop,
-        "-t",
-        "rabbitmq@4.3",
-        "-f",
-        "definitions",
-        "--vhost",
-        "orders",
-        "-o",
-        "sub/d.json",
-      )
-    ).code,
-  ).toBe(0);
+  const compile = ["compile", shop, "-t", "rabbitmq@4.3"];
+  const compiled = JSON.parse((await redeliver(...compile)).out) as object;
+  expect(Object.keys(compiled).join()).toBe("target,topology,contracts,promises,choices,input,warnings");
+  const exported = await redeliver(...compile, "-f", "definitions", "--vhost", "orders", "-o", "sub/d.json");
+  expect(exported.code).toBe(0);
   const definitions = JSON.parse(readFileSync(join(folder, "sub/d.json"), "utf8")) as { queues: { vhost: string }[] };
   expect(new Set(definitions.queues.map((queue) => queue.vhost))).toEqual(new Set(["orders"]));
 });
@@ -182,9 +147,8 @@ test("for SQS it gives a CloudFormation template", async () => {
   const { code, out } = await redeliver("compile", portable, "-t", "sqs@eu-west-1", "--format", "aws-json");
   expect(code).toBe(0);
   expect(JSON.parse(out)).toMatchObject({ AWSTemplateFormatVersion: "2010-09-09" });
-  expect((await redeliver("contract", portable, "shipping", "-t", "sqs@eu-west-1")).out).toContain(
-    "transient\n  nothing\n",
-  );
+  const contract = await redeliver("contract", portable, "shipping", "-t", "sqs@eu-west-1");
+  expect(contract.out).toContain("transient\n  nothing\n");
 });
 
 test("the contract is a page of Markdown for other languages, or one file of it; JSON excludes both", async () => {
@@ -198,10 +162,8 @@ test("the contract is a page of Markdown for other languages, or one file of it;
 });
 
 test("the contract as JSON lets other programs drive consumers", async () => {
-  const contract = JSON.parse(
-    (await redeliver("contract", shop, "billing", "--target", "rabbitmq@4.3", "--json")).out,
-  ) as Record<string, unknown>;
-  expect(contract).toMatchObject({
+  const { out } = await redeliver("contract", shop, "billing", "--target", "rabbitmq@4.3", "--json");
+  expect(JSON.parse(out)).toMatchObject({
     consumer: "billing",
     target: "rabbitmq@4.3",
     strategy: "staged",
@@ -235,33 +197,17 @@ test.for(["mermaid", "dot", "svg"])("the graph as %s", async (format) => {
 });
 
 test("the command line loads no Pulumi", () => {
-  const child = spawnSync(
-    process.execPath,
-    [
-      "--import",
-      `data:text/javascript,import { registerHooks } from "node:module"; registerHooks({ resolve: (name, context, next) => { if (name.startsWith("@pulumi")) throw new Error("loaded " + name); return next(name, context); } });`,
-      join(root, "src/cli/main.ts"),
-      "compile",
-      shop,
-      "--target",
-      "rabbitmq@4.3",
-    ],
-    { encoding: "utf8" },
-  );
+  const withoutPulumi = `data:text/javascript,import { registerHooks } from "node:module"; registerHooks({ resolve: (name, context, next) => { if (name.startsWith("@pulumi")) throw new Error("loaded " + name); return next(name, context); } });`;
+  const words = ["--import", withoutPulumi, join(root, "src/cli/main.ts"), "compile", shop, "--target", "rabbitmq@4.3"];
+  const child = spawnSync(process.execPath, words, { encoding: "utf8" });
   expect([child.status, withoutProgress(child.stderr)]).toEqual([0, ""]);
 });
 
 describe("leftovers", () => {
-  const written = (attempts: number, name: string): string =>
-    file(
-      name,
-      JSON.stringify(
-        oneConsumer({
-          from: { orders: ["order.placed"] },
-          retry: { attempts, backoff: { kind: "exponential", first: "1s", factor: 3 } },
-        }),
-      ),
-    );
+  const written = (attempts: number, name: string): string => {
+    const retry = { attempts, backoff: { kind: "exponential", first: "1s", factor: 3 } };
+    return file(name, JSON.stringify(oneConsumer({ retry })));
+  };
   const target = ["--target", "rabbitmq@4.3", "--strategy", "staged"];
   const [four, two] = [written(4, "four.json"), written(2, "two.json")];
   const exported = "exported.json";
@@ -277,9 +223,8 @@ describe("leftovers", () => {
     expect(out).toContain("queue shop.attempt.4.9s in /");
     expect(out).toContain("needed  until its waiting messages are due, 9s after the last message came in");
     expect(out).toContain("DELETE /api/queues/%2F/shop.attempt.4.9s\n");
-    const { leftovers } = JSON.parse(
-      (await redeliver("leftovers", two, ...target, "--definitions", exported, "--json")).out,
-    ) as { readonly leftovers: readonly { readonly kind: string; readonly name: string }[] };
+    const json = await redeliver("leftovers", two, ...target, "--definitions", exported, "--json");
+    const { leftovers } = JSON.parse(json.out) as { leftovers: readonly { kind: string; name: string }[] };
     const queues = leftovers.filter(({ kind }) => kind === "queue").map(({ name }) => name);
     expect(queues).toEqual(["shop.attempt.3.3s", "shop.attempt.4.9s"]);
   });
@@ -301,10 +246,8 @@ describe("leftovers", () => {
   });
 
   test("those of the system under an earlier name are listed with --from", async () => {
-    const store = file(
-      "store.json",
-      JSON.stringify({ ...JSON.parse(readFileSync(join(folder, two), "utf8")), name: "store" }),
-    );
+    const renamed = { ...JSON.parse(readFileSync(join(folder, two), "utf8")), name: "store" };
+    const store = file("store.json", JSON.stringify(renamed));
     const words = ["leftovers", store, ...target, "--definitions", exported, "--json"];
     expect(await redeliver(...words)).toMatchObject({ code: 0 });
     const { code, out } = await redeliver(...words, "--from", four);

@@ -85,10 +85,8 @@ describe("the words of a command", () => {
 
   test("have the only environment without a choice, from a project file in JSON too", async () => {
     rmSync(join(folder, "redeliver.config.yaml"));
-    save(
-      '{ "declaration": "shop.yaml", "environments": { "prod": { "target": "rabbitmq@4.0" } } }',
-      "redeliver.config.json",
-    );
+    const environments = { prod: { target: "rabbitmq@4.0" } };
+    save(JSON.stringify({ declaration: "shop.yaml", environments }), "redeliver.config.json");
     expect(executed("check").out).toMatch(/^rabbitmq@4\.0$/m);
   });
 
@@ -166,17 +164,10 @@ describe("the names of an environment", () => {
   test("are those of another environment, whose queues are no leftovers of this one", async () => {
     save(named('{ queue: "prod.{consumer}", source: "prod.{source}" }').replace("strategy: waits, ", ""));
     const exported = await redeliver("compile", "--env", "prod", "--format", "definitions");
-    writeFileSync(join(folder, "prod.json"), exported.out);
-    const left = await redeliver("leftovers", "--env", "dev", "--definitions", join(folder, "prod.json"));
-    expect(left).toMatchObject({ code: 0, error: "" });
-    const alone = await redeliver(
-      "leftovers",
-      shop,
-      "--target",
-      "rabbitmq@4.3",
-      "--definitions",
-      join(folder, "prod.json"),
-    );
+    save(exported.out, "prod.json");
+    const there = ["--definitions", join(folder, "prod.json")];
+    expect(await redeliver("leftovers", "--env", "dev", ...there)).toMatchObject({ code: 0, error: "" });
+    const alone = await redeliver("leftovers", shop, "--target", "rabbitmq@4.3", ...there);
     expect([alone.code, alone.out]).toEqual([1, expect.stringContaining("queue prod.billing in /")]);
   });
 

@@ -31,6 +31,13 @@ function reportOf(system: System, text: string): TargetReport {
   };
 }
 
+/** A system with one consumer of one key. */
+const retrying = (retry: RetryInput): System =>
+  defineSystem({
+    name: "s",
+    sources: { events: { kind: "topic" } },
+    consumers: { c: { from: { events: ["a"] }, retry } },
+  });
 const shopOn43 = reportOf(shop, "rabbitmq@4.3");
 const golden = (name: string): string => `../golden/report/${name}`;
 
@@ -151,11 +158,7 @@ test("the graph of one consumer has its own and the shared places, and none of a
 });
 
 test("text has no colour unless requested, and no name reaches the terminal as a control sequence", () => {
-  const system = defineSystem({
-    name: "s",
-    sources: { events: { kind: "topic" } },
-    consumers: { c: { from: { events: ["a"] }, retry: { attempts: 2, backoff: constant("1s") } } },
-  });
+  const system = retrying({ attempts: 2, backoff: constant("1s") });
   expect(renderPlanText(plan(system))).not.toContain("\u001b");
   expect(renderPlanText(plan(system), { colour: true })).toContain("\u001b[1m");
   const renamed: Plan = { ...plan(system), system: "\u001b[2J" };
@@ -168,16 +171,7 @@ test("no line of the text is wider than requested, except for a single long name
 });
 
 test("with giveUpAfter the report names the attempts that are left out", () => {
-  const system = defineSystem({
-    name: "s",
-    sources: { events: { kind: "topic" } },
-    consumers: {
-      c: {
-        from: { events: ["a"] },
-        retry: { attempts: 6, backoff: exponential({ first: "10m", factor: 2 }), giveUpAfter: "90m" },
-      },
-    },
-  });
+  const system = retrying({ attempts: 6, backoff: exponential({ first: "10m", factor: 2 }), giveUpAfter: "90m" });
   expect(renderPlanText(plan(system))).toContain("4 of 6 attempts: the rest would be due after 1h 30m");
 });
 
@@ -303,11 +297,7 @@ test.each([
   ["from milliseconds to hours", { attempts: 5, backoff: steps(["50ms", "1s", "10m", "6h"]) }],
   ["many attempts", { attempts: 50, backoff: constant("20s", { jitter: "100%" }) }],
 ] as const)("a timeline of %s keeps its marks in order and within the strip", (_, retry) => {
-  const system = defineSystem({
-    name: "s",
-    sources: { events: { kind: "topic" } },
-    consumers: { c: { from: { events: ["a"] }, retry } },
-  });
+  const system = retrying(retry);
   const [consumer] = plan(system).consumers;
   if (consumer === undefined || consumer.retry === null) throw new Error("the consumer retries");
   const svg = renderTimeline(consumer, consumer.retry).markup;
