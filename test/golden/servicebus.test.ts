@@ -8,6 +8,7 @@ import { expectGolden, expectStrategy } from "../support/golden.ts";
 // our users' namespaces.
 
 const common = { from: { orders: ["order.placed", "order.#"] }, errors: { permanent: ["ValidationError"] } };
+const exponential = { kind: "exponential", first: "1s", factor: 2 };
 const timed = { handlerTimeout: "10s" };
 
 const consumers = {
@@ -16,11 +17,7 @@ const consumers = {
   exponential: {
     ...common,
     ...timed,
-    retry: {
-      attempts: 3,
-      backoff: { kind: "exponential", first: "1s", factor: 2, jitter: "50%" },
-      retryAfter: { max: "1m" },
-    },
+    retry: { attempts: 3, backoff: { ...exponential, jitter: "50%" }, retryAfter: { max: "1m" } },
     crash: { deliveries: 2 },
     deadLetter: { retain: "7d", alarmAbove: 10 },
   },
@@ -28,10 +25,7 @@ const consumers = {
 } as const;
 
 const cases = Object.keys(consumers).flatMap((name) =>
-  (["auto", "immediate", "scheduled", "ttl-tier"] as const).map((strategy) => ({
-    name: name as Name,
-    strategy,
-  })),
+  (["auto", "immediate", "scheduled", "ttl-tier"] as const).map((strategy) => ({ name: name as Name, strategy })),
 );
 
 type Name = keyof typeof consumers;
@@ -52,13 +46,8 @@ test.for(cases)("$name, strategy $strategy", async (each) => {
 test("one dead queue for all, and duplicate detection", async () => {
   const shipping = { ...consumers["at once"], from: { orders: "all" } };
   const system = checked(shopWith({ billing: consumers.exponential, shipping }));
-  const result = accepted(compile(system, {
-    broker: "servicebus",
-    sku: "premium",
-    lock: "30s",
-    duplicates: "10m",
-    deadQueue: "shared",
-  }));
+  const options = { lock: "30s", duplicates: "10m", deadQueue: "shared" } as const;
+  const result = accepted(compile(system, { broker: "servicebus", sku: "premium", ...options }));
   await expectGolden("servicebus/shared.json", result.topology);
 });
 

@@ -1,12 +1,12 @@
 import { globSync } from "node:fs";
 import { resolve } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { rules } from "../../src/policy/rules.ts";
 import { runExample } from "../support/example-program.ts";
 import { firstPreviewOf } from "../support/first-preview.ts";
-import { type PolicyHost, startPolicyHost } from "../support/policy-host.ts";
+import { policyHost } from "../support/policy-host.ts";
 import { foundInProcess } from "../support/policy-in-process.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -25,15 +25,11 @@ const waits: Readonly<Record<string, string>> = {
 describe("the first preview of a stack, before AWS and Azure have assigned anything", () => {
   const judged = rules.filter(({ kind }) => kind === "topology");
 
-  let host: PolicyHost;
-  beforeAll(async () => {
-    host = await startPolicyHost("preset: strict\n");
-  });
-  afterAll(async () => host.stop());
+  const host = policyHost("preset: strict\n");
 
   test.each(judged.map(({ name }) => name))("%s", async (name) => {
     const run = firstPreviewOf(await runExample(`examples/policies/${name}/fails.ts`));
-    const found = [...(await host.analyze(run.resources)), ...(await host.analyzeStack(run))];
+    const found = [...(await host().analyze(run.resources)), ...(await host().analyzeStack(run))];
     expect(new Set(found.map(({ rule }) => rule))).toEqual(new Set(name in waits ? [] : [name]));
   });
 

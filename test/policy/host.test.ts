@@ -5,21 +5,23 @@ import { type PolicyOptions, redeliverPolicies, rules } from "../../src/policy/i
 import { RefusedError } from "../../src/index.ts";
 import { docsOfRule } from "../../src/policy/rule.ts";
 import { runExample } from "../support/example-program.ts";
-import { type PolicyHost, type ReportedViolation, startPolicyHost, startRefusedPack } from "../support/policy-host.ts";
+import {
+  type PolicyHost,
+  policyHost,
+  type ReportedViolation,
+  startPolicyHost,
+  startRefusedPack,
+} from "../support/policy-host.ts";
 import type { RegisteredResource } from "../support/pulumi.ts";
 
 const tooMany = "examples/policies/retry-attempts-limit/fails.ts";
 const ownerless = "examples/policies/topology-owner/fails.ts";
 
 describe("with the defaults alone", () => {
-  let host: PolicyHost;
-  beforeAll(async () => {
-    host = await startPolicyHost("");
-  });
-  afterAll(async () => host.stop());
+  const host = policyHost("");
 
   test("every rule describes itself to the engine", async () => {
-    const served = await host.served();
+    const served = await host().served();
     const ofPacks = rules.filter(({ kind }) => kind !== "change");
     expect(served.map(({ name }) => name)).toEqual(ofPacks.map(({ name }) => name));
     for (const policy of served) {
@@ -35,32 +37,32 @@ describe("with the defaults alone", () => {
 
   test("a violation stops nothing", async () => {
     const { resources } = await runExample(tooMany);
-    const found = await host.analyze(resources);
+    const found = await host().analyze(resources);
     expect(found.map(({ rule, level }) => [rule, level])).toEqual([["retry-attempts-limit", "advisory"]]);
   });
 
   test("a tag of the stack counts as an owner", async () => {
     const { resources } = await runExample(ownerless);
-    expect(await host.analyze(resources)).toHaveLength(1);
-    await host.setStackTags({ owner: "team-billing" });
-    expect(await host.analyze(resources)).toEqual([]);
+    expect(await host().analyze(resources)).toHaveLength(1);
+    await host().setStackTags({ owner: "team-billing" });
+    expect(await host().analyze(resources)).toEqual([]);
   });
 
   test("the configuration from the engine goes before the pack's own", async () => {
     const { resources } = await runExample(tooMany);
-    await host.configure({ "retry-attempts-limit": { enforcementLevel: "mandatory", max: 49 } });
-    expect(await host.analyze(resources)).toMatchObject([
+    await host().configure({ "retry-attempts-limit": { enforcementLevel: "mandatory", max: 49 } });
+    expect(await host().analyze(resources)).toMatchObject([
       {
         rule: "retry-attempts-limit",
         level: "mandatory",
         message: expect.stringContaining("50 times; the limit is 49"),
       },
     ]);
-    await host.configure({ "retry-attempts-limit": { max: 50 } });
-    expect(await host.analyze(resources)).toEqual([]);
-    await host.configure({ "retry-attempts-limit": { max: 0 } });
-    await expect(host.analyze(resources)).rejects.toThrow(/RD903.*a budget of 0 cannot be kept/s);
-    await host.configure({});
+    await host().configure({ "retry-attempts-limit": { max: 50 } });
+    expect(await host().analyze(resources)).toEqual([]);
+    await host().configure({ "retry-attempts-limit": { max: 0 } });
+    await expect(host().analyze(resources)).rejects.toThrow(/RD903.*a budget of 0 cannot be kept/s);
+    await host().configure({});
   });
 });
 

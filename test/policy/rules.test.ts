@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import * as exported from "../../src/policy/index.ts";
 import { rules } from "../../src/policy/rules.ts";
 import { runExample } from "../support/example-program.ts";
-import { type PolicyHost, type ReportedViolation, startPolicyHost } from "../support/policy-host.ts";
+import { policyHost, type ReportedViolation } from "../support/policy-host.ts";
 
 /** The pack in its own process, as Pulumi starts it, with every rule mandatory. */
-let host: PolicyHost;
-beforeAll(async () => {
-  host = await startPolicyHost("preset: strict\n");
-});
-afterAll(async () => host.stop());
+const host = policyHost("preset: strict\n");
 
 async function found(file: string): Promise<readonly ReportedViolation[]> {
   const run = await runExample(file);
-  return [...(await host.analyze(run.resources)), ...(await host.analyzeStack(run))];
+  return [...(await host().analyze(run.resources)), ...(await host().analyzeStack(run))];
 }
 
 test("a pack can import every rule by its name", () => {

@@ -3,24 +3,20 @@ import { Queue as ServicebusQueue } from "@pulumi/azure-native/servicebus/queue.
 import { Subscription } from "@pulumi/azure-native/servicebus/subscription.js";
 import { Topic } from "@pulumi/azure-native/servicebus/topic.js";
 import * as rabbitmq from "@pulumi/rabbitmq";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { type DiagnosticCode, diagnosticCodes } from "../../src/diagnostics/catalogue.ts";
 import { rules } from "../../src/policy/rules.ts";
 import shop from "../../stacks/shop.ts";
 import { runExample } from "../support/example-program.ts";
-import { type PolicyHost, startPolicyHost } from "../support/policy-host.ts";
+import { policyHost } from "../support/policy-host.ts";
 import { type ProgramRun, register, runProgram } from "../support/pulumi.ts";
 
 const topologyRules = rules.filter((rule) => rule.kind === "topology");
 const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 const namespaceId = "/subscriptions/1/resourceGroups/shop/providers/Microsoft.ServiceBus/namespaces/shop-dev";
 
-let host: PolicyHost;
-beforeAll(async () => {
-  host = await startPolicyHost("preset: strict\n");
-});
-afterAll(async () => host.stop());
+const host = policyHost("preset: strict\n");
 
 /** The same run with other outputs of some resources. */
 function changed(
@@ -89,15 +85,15 @@ describe("the example stacks pass", () => {
       secretKeys: ["redeliver:password"],
     });
     expect(run.resources.length).toBeGreaterThan(10);
-    expect(await host.analyzeStack(run)).toEqual([]);
+    expect(await host().analyzeStack(run)).toEqual([]);
   });
 
   test.each(["4.3", "4.0", "3.13", "3.10"] as const)(
     "Redeliver's own topology for RabbitMQ %s is sound by the rules of that version",
     async (version) => {
-      expect(await host.analyzeStack(await register(shop, version))).toEqual([]);
+      expect(await host().analyzeStack(await register(shop, version))).toEqual([]);
       const shared = await register(shop, version, false, { deadQueue: "shared" });
-      expect(await host.analyzeStack(shared)).toEqual([]);
+      expect(await host().analyzeStack(shared)).toEqual([]);
     },
   );
 });
@@ -116,8 +112,8 @@ describe("a preview with unknown values", () => {
       const preview = changed(run, (outputs, type) =>
         /:(Queue|Subscription)$/.test(type) ? { ...outputs, ...namesUnknownTo(type) } : outputs,
       );
-      expect(await host.analyzeStack(preview)).toEqual([]);
-      expect((await host.analyzeStack(run)).map(({ rule }) => rule)).toContain(name);
+      expect(await host().analyzeStack(preview)).toEqual([]);
+      expect((await host().analyzeStack(run)).map(({ rule }) => rule)).toContain(name);
     },
   );
 
@@ -126,8 +122,8 @@ describe("a preview with unknown values", () => {
     const preview = resources.map((each) =>
       each.type === "redeliver:index:RetryTopology" ? { ...each, inputs: { ...each.inputs, target: unknown } } : each,
     );
-    expect(await host.analyze(preview)).toEqual([]);
-    expect(await host.analyze(resources)).toHaveLength(1);
+    expect(await host().analyze(preview)).toEqual([]);
+    expect(await host().analyze(resources)).toHaveLength(1);
   });
 });
 
@@ -136,9 +132,9 @@ describe("the answers of Azure", () => {
     "is enough for $name, although names in the path of a request are no outputs",
     async ({ name }) => {
       const run = await runExample(`examples/policies/${name}/fails.ts`);
-      const found = await host.analyzeStack(run);
+      const found = await host().analyzeStack(run);
       expect(found).not.toEqual([]);
-      expect(await host.analyzeStack(changed(run, answeredByAzure))).toEqual(found);
+      expect(await host().analyzeStack(changed(run, answeredByAzure))).toEqual(found);
     },
   );
 
@@ -158,7 +154,7 @@ describe("the answers of Azure", () => {
       }
     });
     for (const each of [run, changed(run, answeredByAzure)]) {
-      expect(await host.analyzeStack(each)).toMatchObject([
+      expect(await host().analyzeStack(each)).toMatchObject([
         { rule: "servicebus-delivery-count", urn: expect.stringMatching(/:Subscription::eu-payments$/) },
       ]);
     }
@@ -174,7 +170,7 @@ describe("resources of an unknown form", () => {
   ])("%s: the pack reports that nothing was judged, and does not end", async (_, shape) => {
     const run = await runExample("examples/policies/rabbitmq-dead-letter-exchange/fails.ts");
     const other = changed(run, (outputs, type) => (type.endsWith(":Queue") ? { ...outputs, ...shape } : outputs));
-    expect(await host.analyzeStack(other)).toMatchObject([
+    expect(await host().analyzeStack(other)).toMatchObject([
       {
         rule: "topology-readable",
         level: "advisory",
@@ -216,20 +212,20 @@ describe("a resource of an unknown form beside an unrelated fault", () => {
     for (const { urn, name } of run.resources)
       if (name === "strange") outputs.set(urn, { ...outputs.get(urn), ...form });
     const other = { ...run, resourceOutputs: outputs };
-    const found = await host.analyzeStack(other);
+    const found = await host().analyzeStack(other);
     const about = found.map((each) => [each.rule, each.urn.split("::").at(-1)].join(" "));
     expect(about.filter((each) => !each.startsWith("queue-protection")).toSorted()).toEqual(
       [
-        ...(await host.analyzeStack(await runExample(`examples/policies/${rule}/fails.ts`))).map(
+        ...(await host().analyzeStack(await runExample(`examples/policies/${rule}/fails.ts`))).map(
           (each) => `${rule} ${each.urn.split("::").at(-1)}`,
         ),
         "topology-readable strange",
       ].toSorted(),
     );
     // Excluding the resource removes only the violation about it.
-    await host.configure({ "topology-readable": { enforcementLevel: "advisory", exclude: ["strange"] } });
-    expect(new Set((await host.analyzeStack(other)).map((each) => each.rule))).toEqual(new Set([rule]));
-    await host.configure({});
+    await host().configure({ "topology-readable": { enforcementLevel: "advisory", exclude: ["strange"] } });
+    expect(new Set((await host().analyzeStack(other)).map((each) => each.rule))).toEqual(new Set([rule]));
+    await host().configure({});
   });
 });
 
@@ -239,7 +235,7 @@ describe("the version of a broker", () => {
     const registeredOutputs = new Map(
       [...run.registeredOutputs].map(([urn, own]) => [urn, { ...own, target: "rabbitmq@99" }]),
     );
-    expect(await host.analyzeStack({ ...run, registeredOutputs })).toMatchObject([
+    expect(await host().analyzeStack({ ...run, registeredOutputs })).toMatchObject([
       { rule: "topology-readable", level: "advisory", message: expect.stringContaining("99") },
     ]);
   });
@@ -248,12 +244,12 @@ describe("the version of a broker", () => {
     // Up to 3.13 the broker treats a delivery limit of -1 as 0.
     const rule = "rabbitmq-dead-letters-kept";
     const run = await runExample("examples/policies/rabbitmq-dead-letter-exchange/passes.ts");
-    expect(await host.analyzeStack(run)).toEqual([]);
-    await host.configure({ [rule]: { targets: ["rabbitmq@3.13"] } });
-    expect(await host.analyzeStack(run)).toMatchObject([
+    expect(await host().analyzeStack(run)).toEqual([]);
+    await host().configure({ [rule]: { targets: ["rabbitmq@3.13"] } });
+    expect(await host().analyzeStack(run)).toMatchObject([
       { rule, message: expect.stringContaining("by the rules of rabbitmq@3.13") },
     ]);
-    await host.configure({});
+    await host().configure({});
   });
 });
 
@@ -267,9 +263,9 @@ describe("names and waivers", () => {
     [{ include: ["billing"] }, 0],
   ])("%j leaves %d", async (settings, count) => {
     const run = await runExample(`examples/policies/${rule}/fails.ts`);
-    await host.configure({ [rule]: settings });
-    const found = await host.analyzeStack(run);
-    await host.configure({});
+    await host().configure({ [rule]: settings });
+    const found = await host().analyzeStack(run);
+    await host().configure({});
     expect(found).toHaveLength(count);
     for (const { message } of found) expect(message).toContain("the waiver for it expired on 2020-01-01");
   });

@@ -67,6 +67,11 @@ function sideOf({ version, strategy, dead, kind, declared }: Change, picked: rea
   return compiled?.ok === true ? { compiled: compiled.value, target } : null;
 }
 
+function sidesOf(change: Change): readonly (Side | null)[] {
+  const after = change.after.map((own, index) => own ?? change.before[index] ?? 0);
+  return [sideOf(change, change.before), sideOf(change, after)];
+}
+
 /** The side with one mistake in its topology. */
 function broken({ compiled, target }: Side, mutant: number): Side {
   const mutants = mutantsOf(compiled.topology);
@@ -77,14 +82,8 @@ function broken({ compiled, target }: Side, mutant: number): Side {
 test("a change that is proved for one consumer holds for each that differs only in names", { timeout: 600_000 }, () => {
   const counts = { shared: 0, unsafe: 0, weaker: 0 };
   forAll(600, [anyChange], (change) => {
-    const [before, after] = [
-      sideOf(change, change.before),
-      sideOf(
-        change,
-        change.after.map((own, index) => own ?? change.before[index] ?? 0),
-      ),
-    ];
-    if (before === null || after === null) return;
+    const [before, after] = sidesOf(change);
+    if (!before || !after) return;
     const subjects: readonly Subject<InPhase<MessageState>>[] = brokers.rabbitmq.changesOf(
       ["before", "both"].includes(change.broken ?? "") ? broken(before, change.mutant) : before,
       ["after", "both"].includes(change.broken ?? "") ? broken(after, change.mutant) : after,
@@ -124,14 +123,8 @@ test("a change that changes nothing is as safe as the topology itself", { timeou
 test("the short way for a consumer that does not change gives the verdict of all phases", { timeout: 600_000 }, () => {
   const counts = { short: 0, long: 0, unsafe: 0 };
   forAll(300, [anyChange], (change) => {
-    const [before, after] = [
-      sideOf(change, change.before),
-      sideOf(
-        change,
-        change.after.map((own, index) => own ?? change.before[index] ?? 0),
-      ),
-    ];
-    if (before === null || after === null) return;
+    const [before, after] = sidesOf(change);
+    if (!before || !after) return;
     const from = change.broken === "before" ? broken(before, change.mutant) : before;
     const to = change.broken === "after" ? broken(after, change.mutant) : after;
     // A target with another key is another target, and then no phase is left out.

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { afterAll, beforeAll, expect } from "vitest";
 
 import type { ProgramRun, RegisteredResource } from "./pulumi.ts";
 
@@ -71,6 +72,16 @@ export interface PolicyHost {
 export interface FailedStart {
   readonly exitCode: number | null;
   readonly output: string;
+}
+
+/** A pack that starts before the tests of this file or block, and stops after them. @param options as for `startPolicyHost` */
+export function policyHost(options: string): () => PolicyHost {
+  let host: PolicyHost | undefined;
+  beforeAll(async () => {
+    host = await startPolicyHost(options);
+  });
+  afterAll(async () => host?.stop());
+  return () => host ?? expect.unreachable();
 }
 
 /**

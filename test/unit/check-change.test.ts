@@ -47,6 +47,14 @@ function state(...inputs: readonly object[]): string {
   return JSON.stringify({ version: 3, deployment: { resources } });
 }
 
+async function expectRefused(text: string, message: string): Promise<void> {
+  writeFileSync(join(folder, "odd.json"), text);
+  const refused = await check(...staged, "--from", "odd.json");
+  expect([refused.code, refused.out]).toEqual([2, ""]);
+  expect(refused.error).toMatch(/^error\[RD401\]: .*\n {2}at {3}odd\.json/);
+  expect(refused.error).toContain(message);
+}
+
 test("the state of a stack has the deployed declaration and its target", async () => {
   const declaration = parse(readFileSync(join(folder, "five.yaml"), "utf8")) as object;
   const target = { broker: "rabbitmq", version: "4.3", strategy: "staged" };
@@ -67,13 +75,7 @@ test("the state of a stack has the deployed declaration and its target", async (
     [state({ declaration, target: "rabbitmq@4.3" }), "this version of Redeliver cannot read the deployed declaration"],
     ['{ "deployment": { "resources": 1 } }', "the resources of this state are no list"],
   ] as const;
-  for (const [text, message] of refusals) {
-    writeFileSync(join(folder, "odd.json"), text);
-    const refused = await check(...staged, "--from", "odd.json");
-    expect([refused.code, refused.out]).toEqual([2, ""]);
-    expect(refused.error).toMatch(/^error\[RD401\]: .*\n {2}at {3}odd\.json/);
-    expect(refused.error).toContain(message);
-  }
+  for (const [text, message] of refusals) await expectRefused(text, message);
   const twoTargets = await check(...staged, "--from", "state.json", "--from-target", "rabbitmq@4.3");
   expect(twoTargets.error).toContain("leave out --from-target");
 });
@@ -101,13 +103,7 @@ test("a compiled file has the deployed declaration and its target, if it is JSON
     [{ ...compiled, input: {} }, "cannot read the declaration or the target in the compiled file"],
     [{ ...compiled, topology: {} }, "compiles the declaration in the file otherwise, or somebody edited the file"],
   ] as const;
-  for (const [data, message] of refusals) {
-    writeFileSync(join(folder, "odd.json"), JSON.stringify(data));
-    const refused = await check(...staged, "--from", "odd.json");
-    expect([refused.code, refused.out]).toEqual([2, ""]);
-    expect(refused.error).toMatch(/^error\[RD401\]: .*\n {2}at {3}odd\.json/);
-    expect(refused.error).toContain(message);
-  }
+  for (const [data, message] of refusals) await expectRefused(JSON.stringify(data), message);
   const twoTargets = await check(...staged, "--from", "compiled.json", "--from-target", "rabbitmq@4.3");
   expect(twoTargets.error).toContain("leave out --from-target");
 });

@@ -6,7 +6,7 @@ import { type CompiledSystem, brokers, checkSystem, compile, parseTarget, plan }
 import { originOf } from "../../src/report/sentences.ts";
 import { verifyAll } from "../../src/verify/verify.ts";
 import { accepted, checked } from "../support/examples.ts";
-import { queue, vhosts } from "../support/known-topologies.ts";
+import { binding, exchange, queue, vhosts } from "../support/known-topologies.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
 
 const retry = { attempts: 3, backoff: { kind: "constant", delay: "1s" } };
@@ -177,17 +177,11 @@ test("adopt declares each match, with its types, and lists the bindings that it 
     { "x-match": "all", type: "invoice", "x-team": "red" },
     { "x-match": "all", present: null },
   ];
-  const bindings = asked.map((given, index) => ({
-    source: "files",
-    vhost: "/",
-    destination: "orders",
-    destination_type: "queue",
-    routing_key: String(index),
-    arguments: given,
-  }));
-  const exchange = { name: "files", vhost: "/", type: "headers", durable: true, auto_delete: false, arguments: {} };
+  const bindings = asked.map((given, index) => ({ ...binding("files", "orders", String(index)), arguments: given }));
   const queues = [queue("orders", { "x-queue-type": "quorum" })];
-  const { draft, unsaid } = adoptText(JSON.stringify({ vhosts, queues, exchanges: [exchange], bindings }));
+  const { draft, unsaid } = adoptText(
+    JSON.stringify({ vhosts, queues, exchanges: [exchange("files", "headers")], bindings }),
+  );
   expect(draft.system.consumers).toMatchObject({
     orders: {
       from: {
@@ -212,9 +206,6 @@ test.each([
   const own = { ...declared(invoices), sources: { files: { kind: "headers" } } };
   const result = compile(checked(own), other);
   expect(result.ok).toBe(false);
-  expect(
-    result.ok
-      ? []
-      : result.diagnostics.filter(({ severity }) => severity === "error").map(({ code, path }) => `${code} ${path}`),
-  ).toEqual(["RD216 sources.files.kind"]);
+  const errors = result.ok ? [] : result.diagnostics.filter(({ severity }) => severity === "error");
+  expect(errors.map(({ code, path }) => `${code} ${path}`)).toEqual(["RD216 sources.files.kind"]);
 });

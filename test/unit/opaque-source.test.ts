@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { checkSystem, compile, type CompiledSystem, parseTarget } from "../../src/index.ts";
 import { accepted, checked } from "../support/examples.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
-import { queue, vhosts } from "../support/known-topologies.ts";
+import { binding, exchange, queue, vhosts } from "../support/known-topologies.ts";
 
 const retry = { attempts: 3, backoff: { kind: "constant", delay: "1s" } };
 const hash = { kind: "opaque", exchangeType: "x-consistent-hash", name: "events", owner: "other" };
@@ -54,27 +54,11 @@ test.each(["a.#", "0", "-1", "1.5"])("the key %j of a consistent hash is no weig
 });
 
 test("adopt declares a binding with a key, and leaves one with arguments", () => {
-  const exchange = (name: string) => ({
-    name,
-    vhost: "/",
-    type: "x-consistent-hash",
-    durable: true,
-    auto_delete: false,
-    arguments: {},
-  });
-  const binding = (source: string, given: object) => ({
-    source,
-    vhost: "/",
-    destination: "orders",
-    destination_type: "queue",
-    routing_key: "20",
-    arguments: given,
-  });
   const text = JSON.stringify({
     vhosts,
     queues: [queue("orders", { "x-queue-type": "quorum" })],
-    exchanges: [exchange("events"), exchange("others")],
-    bindings: [binding("events", {}), binding("others", { weight: 1 })],
+    exchanges: ["events", "others"].map((name) => exchange(name, "x-consistent-hash")),
+    bindings: [binding("events", "orders", "20"), { ...binding("others", "orders", "20"), arguments: { weight: 1 } }],
   });
   const { draft, unsaid } = adoptText(text);
   expect(draft.system["sources"]).toEqual({ events: hash });
