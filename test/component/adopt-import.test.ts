@@ -155,11 +155,8 @@ test("the same of random systems on each version", async () => {
   await forAllAsync(80, [anySystem, anyTarget, vhosts], async (input, target, vhost) => {
     const compiled = compile(checked(input), target);
     if (!compiled.ok) return;
-    const added = await expectRead(
-      exportedFrom(compiled.value as CompiledSystem<"rabbitmq">, vhost),
-      vhost,
-      target.version,
-    );
+    const exported = exportedFrom(compiled.value as CompiledSystem<"rabbitmq">, vhost);
+    const added = await expectRead(exported, vhost, target.version);
     counts[added === 0 ? "whole" : "partly"]++;
   });
   expect(counts.whole).toBeGreaterThan(3);

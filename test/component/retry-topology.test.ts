@@ -122,14 +122,10 @@ test("logical names start with the component's name, are unique, and do not depe
 });
 
 test("fewer attempts remove tiers and no other queue", async () => {
-  const names = async (attempts: number): Promise<string[]> =>
-    resourcesOf(
-      await register(
-        checked(oneConsumer({ retry: { attempts, backoff: { kind: "exponential", first: "1s", factor: 3 } } })),
-        "4.3",
-      ),
-      "Queue",
-    ).map(({ name }) => name);
+  const names = async (attempts: number): Promise<string[]> => {
+    const retry = { attempts, backoff: { kind: "exponential", first: "1s", factor: 3 } };
+    return resourcesOf(await register(checked(oneConsumer({ retry })), "4.3"), "Queue").map(({ name }) => name);
+  };
   const [five, three] = [await names(5), await names(3)];
   expect(five.filter((name) => !three.includes(name)).toSorted()).toEqual([
     "shop-shop.attempt.4.9s",

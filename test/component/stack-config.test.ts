@@ -225,12 +225,10 @@ test("the program runs in Node without a build", () => {
 
 describe("the example stacks", () => {
   const stacks = ["dev", "staging", "prod"] as const;
-  const read = (stack: string): Record<string, unknown> =>
-    (
-      parse(readFileSync(new URL(`../../stacks/Pulumi.${stack}.yaml`, import.meta.url), "utf8")) as {
-        config: Record<string, unknown>;
-      }
-    ).config;
+  const read = (stack: string): Record<string, unknown> => {
+    const text = readFileSync(new URL(`../../stacks/Pulumi.${stack}.yaml`, import.meta.url), "utf8");
+    return (parse(text) as { config: Record<string, unknown> }).config;
+  };
 
   test.each(stacks)("%s is accepted after its password is set, which is not in the repository", async (stack) => {
     expect(Object.keys(read(stack))).not.toContain("redeliver:password");

@@ -88,12 +88,8 @@ test.each([
 
 test("auto keeps the strategy that the lock has", async () => {
   const file = join(folder, "redeliver.lock.json");
-  const lock = lockWith(
-    null,
-    "staging",
-    sideOf(declaration, { ...environments.staging.target, strategy: "waits" }),
-    "0.1.0",
-  );
+  const side = sideOf(declaration, { ...environments.staging.target, strategy: "waits" });
+  const lock = lockWith(null, "staging", side, "0.1.0");
   if (!lock.ok) throw new Error("it is a lock");
   const automatic = { staging: { target: "rabbitmq@4.0" } };
   const queuesOf = async (name: string) => {

@@ -139,14 +139,9 @@ test(
       ["servicebus@standard", "servicebus:shop", "@azure/service-bus"],
     ] as const) {
       const words = ["dead", "list", "shop.ts", "--consumer", "billing", "--target", target, "--url", url];
-      const { status, stderr } = spawnSync(join(folder, "node_modules/.bin/redeliver"), words, {
-        cwd: folder,
-        encoding: "utf8",
-        env: {
-          ...process.env,
-          SERVICEBUS_CONNECTION_STRING: "Endpoint=sb://shop/;SharedAccessKeyName=a;SharedAccessKey=b",
-        },
-      });
+      const SERVICEBUS_CONNECTION_STRING = "Endpoint=sb://shop/;SharedAccessKeyName=a;SharedAccessKey=b";
+      const options = { cwd: folder, encoding: "utf8", env: { ...process.env, SERVICEBUS_CONNECTION_STRING } } as const;
+      const { status, stderr } = spawnSync(join(folder, "node_modules/.bin/redeliver"), words, options);
       expect([status, stderr]).toEqual([2, expect.stringContaining(`is not installed: npm install ${library}\n`)]);
     }
     const packed = execFileSync(join(folder, "node_modules/.bin/redeliver"), ["contract", ...markdown.split(" ")], {

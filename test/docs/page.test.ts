@@ -13,11 +13,8 @@ describe("a report", () => {
   const folder = mkdtempSync(join(tmpdir(), "redeliver-report-"));
   beforeAll(() => {
     const targets = ["--target", "rabbitmq@4.3", "--target", "rabbitmq@3.10"];
-    const child = spawnSync(
-      process.execPath,
-      ["src/cli/main.ts", "report", "stacks/shop.ts", ...targets, "--output", folder, "--json"],
-      { cwd: root, encoding: "utf8" },
-    );
+    const words = ["report", "stacks/shop.ts", ...targets, "--output", folder, "--json"];
+    const child = spawnSync(process.execPath, ["src/cli/main.ts", ...words], { cwd: root, encoding: "utf8" });
     expect(child.status, child.stderr).toBe(0);
     const { written } = JSON.parse(child.stdout) as { written: readonly string[] };
     expect(written).toHaveLength(13);

@@ -62,15 +62,10 @@ test("the workflow for pull requests judges a preview, and annotates it", async 
   const run = await runExample("examples/policies/sqs-dead-letter-queue/fails.ts");
   writeFileSync(join(folder, "preview.json"), JSON.stringify(digestOf(run, run)));
   cpSync(join(root, "policies"), join(folder, "policies"), { recursive: true });
-  const policy = (
-    words: readonly string[],
-    input?: string,
-  ): { readonly status: number | null; readonly stdout: string } =>
-    spawnSync(process.execPath, [join(root, "src/cli/main.ts"), ...words], {
-      cwd: folder,
-      encoding: "utf8",
-      ...(input === undefined ? {} : { input }),
-    });
+  const policy = (words: readonly string[], input?: string) => {
+    const given = { cwd: folder, encoding: "utf8", ...(input === undefined ? {} : { input }) } as const;
+    return spawnSync(process.execPath, [join(root, "src/cli/main.ts"), ...words], given);
+  };
   const annotated = policy((commands.at(-1) ?? "").split(" ").slice(2));
   expect(annotated.status).toBe(0);
   expect(parseWorkflowCommands(annotated.stdout)).toMatchObject([{ command: "warning" }]);

@@ -100,14 +100,9 @@ describe("waivers and names", () => {
   });
 
   test("after that the violation is back, with the reason of the waiver", async () => {
-    expect(await foundWith({ ...waived("shop", "2020-01-31") })).toMatchObject([
-      {
-        level: "mandatory",
-        message: expect.stringContaining(
-          "the waiver for it expired on 2020-01-31; its reason was: a slow partner until their new API",
-        ),
-      },
-    ]);
+    const reason = "the waiver for it expired on 2020-01-31; its reason was: a slow partner until their new API";
+    const message = expect.stringContaining(reason) as string;
+    expect(await foundWith({ ...waived("shop", "2020-01-31") })).toMatchObject([{ level: "mandatory", message }]);
   });
 
   test.each([

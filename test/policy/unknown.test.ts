@@ -104,12 +104,8 @@ describe("the findings of a preview hold for every possible value of its unknown
       ),
     );
     await forAllAsync(6, [withValues], async (chosen) => {
-      const found = await foundInProcess(
-        withPlaces(
-          run,
-          chosen.map(([place]) => [place, unknown]),
-        ),
-      );
+      const places = chosen.map(([place]) => [place, unknown] as const);
+      const found = await foundInProcess(withPlaces(run, places));
       const atUpdate = new Set((await foundInProcess(withPlaces(run, chosen))).map(keyOf));
       expect(found.filter((each) => !atUpdate.has(keyOf(each)))).toEqual([]);
     });

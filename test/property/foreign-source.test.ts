@@ -14,15 +14,10 @@ test("with sources of other owners a system compiles to the same, but for their 
     const { name: system, sources } = checked.value;
     const own = compile(checked.value, target);
     const names = new Map(Object.keys(sources).map((source, index) => [source, `events-${index}-of-others`]));
-    const renamed = checkSystem({
-      ...checked.value,
-      sources: Object.fromEntries(
-        Object.entries(sources).map(([source, { kind }]) => [
-          source,
-          { kind, name: names.get(source), owner: "other" },
-        ]),
-      ),
+    const entries = Object.entries(sources).map(([source, { kind }]) => {
+      return [source, { kind, name: names.get(source), owner: "other" }] as const;
     });
+    const renamed = checkSystem({ ...checked.value, sources: Object.fromEntries(entries) });
     if (!own.ok || !renamed.ok) return;
     const other = compile(renamed.value, target);
     expect(other.ok).toBe(true);

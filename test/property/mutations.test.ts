@@ -128,14 +128,9 @@ function scoreOf([version, strategy, jitter, deadQueue]: (typeof cases)[number])
     ...(shared ? {} : { crash: { deliveries: 3 } }),
   };
   const target = accepted(checkRabbitmqTarget({ broker: "rabbitmq", version, strategy, deadQueue }));
-  const compiled = compile(
-    checked({
-      name: "shop",
-      sources: { orders: { kind: "topic" }, events: { kind: "topic" } },
-      consumers: { billing: consumer, shipping: { ...consumer, from: { events: ["order.placed", "order.#"] } } },
-    }),
-    target,
-  );
+  const sources = { orders: { kind: "topic" }, events: { kind: "topic" } };
+  const consumers = { billing: consumer, shipping: { ...consumer, from: { events: ["order.placed", "order.#"] } } };
+  const compiled = compile(checked({ name: "shop", sources, consumers }), target);
   if (!compiled.ok) throw new Error("it does not compile");
   const violationsOf = (value: CompiledSystem<"rabbitmq">): readonly unknown[] => {
     const subjects = brokers.rabbitmq.subjectsOf(value, target);

@@ -143,14 +143,10 @@ function resourcesOf(stack: Stack, { region, account, ...told }: Update, isPrevi
       isProved: false,
     };
   };
-  const redriveTo = (dead: number, count: number): Made =>
-    ofQueue(
-      dead,
-      JSON.stringify({
-        deadLetterTargetArn: arnOf(dead),
-        maxReceiveCount: isNewQueue(dead) ? told.maxReceiveCount : count,
-      }),
-    );
+  const redriveTo = (dead: number, count: number): Made => {
+    const maxReceiveCount = isNewQueue(dead) ? told.maxReceiveCount : count;
+    return ofQueue(dead, JSON.stringify({ deadLetterTargetArn: arnOf(dead), maxReceiveCount }));
+  };
   const statement = (extra: object): string =>
     JSON.stringify({ Statement: [{ Effect: "Allow", Action: "sqs:SendMessage", Resource: "*", ...extra }] });
   const policies = {

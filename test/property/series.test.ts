@@ -38,16 +38,9 @@ function compiled([on, strategy]: readonly [string, string], attempts: number, c
     ...(isOneCount ? {} : { crash: { deliveries: crashes } }),
   };
   const target = accepted(parseTarget(on, strategy));
-  const result = accepted(
-    compile(
-      checked({
-        name: "shop",
-        sources: { orders: { kind: "topic" }, events: { kind: "topic" } },
-        consumers: { billing: consumer, shipping: { ...consumer, from: { events: ["order.shipped"] } } },
-      }),
-      target,
-    ),
-  );
+  const sources = { orders: { kind: "topic" }, events: { kind: "topic" } };
+  const consumers = { billing: consumer, shipping: { ...consumer, from: { events: ["order.shipped"] } } };
+  const result = accepted(compile(checked({ name: "shop", sources, consumers }), target));
   return [result as Compiled, target];
 }
 

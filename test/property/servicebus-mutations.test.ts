@@ -8,15 +8,15 @@ import { servicebusMutantsOf } from "../support/servicebus-mutants.ts";
 
 // A proof that cannot fail proves nothing, so this breaks compiled systems in every way that a person might.
 
-type Case = "immediate" | "scheduled" | "shared" | "sessions";
 const constant = { attempts: 4, backoff: { kind: "steps", delays: ["5s", "20s", "60s"] } };
 const atOnce = { attempts: 4, backoff: { kind: "immediate" } };
-const options: Readonly<Record<Case, { readonly retry: object; readonly more: object; readonly target: object }>> = {
+const options = {
   immediate: { retry: atOnce, more: {}, target: {} },
   scheduled: { retry: constant, more: { crash: { deliveries: 3 } }, target: { duplicates: "10m" } },
   shared: { retry: constant, more: { crash: { deliveries: 3 } }, target: { duplicates: "10m", deadQueue: "shared" } },
   sessions: { retry: atOnce, more: { order: "per-key" }, target: {} },
 };
+type Case = keyof typeof options;
 const cases = Object.keys(options) as readonly Case[];
 const titles: Readonly<Record<Case, string>> = {
   immediate: "`immediate`",
@@ -58,21 +58,13 @@ function scoreOf(which: Case): Score {
   const consumer = { from: { orders: ["order.placed", "order.late.#"] }, retry, handlerTimeout: "90s", ...more };
   const input = { broker: "servicebus", sku: "standard", ...chosen } as TargetInput<"servicebus">;
   const target = accepted(brokers.servicebus.checkTarget(input));
-  const system = checked(
-    shopWith({
-      billing: consumer,
-      shipping: { from: { orders: ["order.shipped"] }, retry: atOnce, handlerTimeout: "90s" },
-    }),
-  );
-  const compiled = accepted(compile<"servicebus">(system, target));
+  const shipping = { from: { orders: ["order.shipped"] }, retry: atOnce, handlerTimeout: "90s" };
+  const compiled = accepted(compile<"servicebus">(checked(shopWith({ billing: consumer, shipping })), target));
   const violationsOf = (value: CompiledSystem<"servicebus">): readonly unknown[] =>
     verifyAll(brokers.servicebus.subjectsOf(value, target)).flatMap(({ violations }) => violations);
   expect(violationsOf(compiled)).toEqual([]);
-  return scoreOfMutants(
-    titles[which],
-    servicebusMutantsOf(compiled),
-    (each) => violationsOf(each.compiled).length === 0,
-  );
+  const mutants = servicebusMutantsOf(compiled);
+  return scoreOfMutants(titles[which], mutants, (each) => violationsOf(each.compiled).length === 0);
 }
 
 const page = {

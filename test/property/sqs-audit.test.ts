@@ -83,14 +83,10 @@ describe("a compiled topology with one thing broken", () => {
     retry: { attempts: 4, backoff: { kind: "constant", delay: "20s" } },
     handlerTimeout: "30s",
   };
-  const compiled = compile<"sqs">(
-    checked({
-      name: "shop",
-      sources: { orders: { kind: "topic" }, returns: { kind: "fanout" } },
-      consumers: { billing: consumer, shipping: { ...consumer, from: { orders: ["order.shipped"] } } },
-    }),
-    { broker: "sqs", region: "eu-west-1" },
-  );
+  const sources = { orders: { kind: "topic" }, returns: { kind: "fanout" } };
+  const consumers = { billing: consumer, shipping: { ...consumer, from: { orders: ["order.shipped"] } } };
+  const system = checked({ name: "shop", sources, consumers });
+  const compiled = compile<"sqs">(system, { broker: "sqs", region: "eu-west-1" });
   if (!compiled.ok) throw new Error("it does not compile");
   const mutants = sqsMutantsOf(compiled.value).filter(({ name }) => !name.startsWith("the contract"));
 
@@ -172,17 +168,16 @@ describe("neither a broken text nor a random topology breaks the audit", () => {
 
   test("random redrive policies: the audit finds every circle, and no other", () => {
     forAll(500, [fc.uniqueArray(made, { selector: (each) => each.name, minLength: 1 })], (queues) => {
-      const codes = codesIn(
-        queues.map((each) =>
-          queue(each.name, {
-            VisibilityTimeout: each.visibility,
-            MessageRetentionPeriod: each.retention,
-            DelaySeconds: each.delay,
-            RedriveAllowPolicy: { redrivePermission: each.allow },
-            ...(each.target === null ? {} : redriveTo(each.target, each.count)),
-          }),
-        ),
+      const listed = queues.map((each) =>
+        queue(each.name, {
+          VisibilityTimeout: each.visibility,
+          MessageRetentionPeriod: each.retention,
+          DelaySeconds: each.delay,
+          RedriveAllowPolicy: { redrivePermission: each.allow },
+          ...(each.target === null ? {} : redriveTo(each.target, each.count)),
+        }),
       );
+      const codes = codesIn(listed);
       const targets = new Map(queues.map((each) => [each.name, each.target]));
       const isInCircle = (start: string): boolean => {
         let at: string | null | undefined = targets.get(start);

@@ -98,13 +98,8 @@ describe("the shape of a consumer", () => {
 });
 
 describe("a result that breaks its promises is never returned, and the error has the trace", () => {
-  const system = checked(
-    oneConsumer({
-      from: { orders: ["order.placed"] },
-      handlerTimeout: "10s",
-      retry: { attempts: 2, backoff: { kind: "constant", delay: "5s" } },
-    }),
-  );
+  const retry = { attempts: 2, backoff: { kind: "constant", delay: "5s" } };
+  const system = checked(oneConsumer({ handlerTimeout: "10s", retry }));
   const target = brokers.sqs.checkTarget(eu);
   const compiled = compile<"sqs">(system, eu);
   if (!compiled.ok || !target.ok) throw new Error("it does not compile");

@@ -209,16 +209,11 @@ describe("a filter takes the same keys as a topic exchange of RabbitMQ, or is re
         expect(patterns.some((each) => /[*#]/.test(each))).toBe(true);
         return;
       }
+      const binding = { source: "orders", destination: "work", destinationKind: "queue", arguments: {} } as const;
       const index = routingIndex({
         exchanges: [{ name: "orders", kind: "topic", arguments: {} }],
         queues: [{ name: "work" }],
-        bindings: patterns.map((routingKey) => ({
-          source: "orders",
-          destination: "work",
-          destinationKind: "queue",
-          routingKey,
-          arguments: {},
-        })),
+        bindings: patterns.map((routingKey) => ({ ...binding, routingKey })),
       });
       const reaches = (route(index, "orders", { routingKeys: [published], headers: {} }) ?? []).length > 0;
       expect(takes(filter.values, published)).toBe(reaches);

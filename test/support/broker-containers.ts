@@ -258,14 +258,8 @@ function removeOwnContainers(): void {
 
 /** Removes the containers of earlier runs that were killed outright. */
 export async function removeAbandonedContainers(): Promise<void> {
-  const listing = await docker(
-    "ps",
-    "--all",
-    "--filter",
-    `label=${testLabel}=1`,
-    "--format",
-    `{{.ID}} {{.Label "${ownerLabel}"}}`,
-  );
+  const shown = ["--filter", `label=${testLabel}=1`, "--format", `{{.ID}} {{.Label "${ownerLabel}"}}`];
+  const listing = await docker("ps", "--all", ...shown);
   const abandoned = listing.split("\n").flatMap((line) => {
     const [containerId, containerOwner] = line.split(" ");
     if (containerId === undefined || containerOwner === undefined) return [];

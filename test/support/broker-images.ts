@@ -103,17 +103,8 @@ async function buildFromDebian(version: BrokerVersion, image: string, report: Re
   await toolInstallation;
   report(`building an image of RabbitMQ ${version} from the packages of Debian ${suite}`);
   const imageId = await importDebianRoot(suite);
-  const fullVersion = await docker(
-    "run",
-    "--rm",
-    "--network",
-    "none",
-    imageId,
-    "dpkg-query",
-    "--show",
-    "--showformat=${source:Upstream-Version}",
-    "rabbitmq-server",
-  );
+  const query = ["dpkg-query", "--show", "--showformat=${source:Upstream-Version}", "rabbitmq-server"];
+  const fullVersion = await docker("run", "--rm", "--network", "none", imageId, ...query);
   if (!fullVersion.startsWith(`${version}.`)) {
     await docker("image", "rm", imageId);
     throw new Error(

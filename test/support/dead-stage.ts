@@ -44,12 +44,9 @@ export async function makeFull({ channel }: Pick<DeployedSystem, "channel">): Pr
 }
 
 /** The header of a letter that has been sent again twice. */
+const twice = { generation: 2, redrive: "before", at: "2026-03-01T08:00:00.000Z", reason: "ODD", routingKey: "" };
 export const sentTwice: Options.Publish = {
-  headers: {
-    "redeliver-history": JSON.stringify([
-      { generation: 2, redrive: "before", at: "2026-03-01T08:00:00.000Z", reason: "ODD", routingKey: "", position: 1 },
-    ]),
-  },
+  headers: { "redeliver-history": JSON.stringify([{ ...twice, position: 1 }]) },
 };
 
 /** Puts letters into a queue: m1, m2, …, whose reasons are ODD and EVEN, unless they are given. */

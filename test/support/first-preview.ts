@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
-import type { ProgramRun } from "./pulumi.ts";
+import type { ProgramRun, RegisteredResource } from "./pulumi.ts";
 
 const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
@@ -62,17 +62,11 @@ export function firstPreviewOf(run: ProgramRun): ProgramRun {
     urns.some((urn) => isOfAzure(typeOf.get(urn) ?? "")) ||
     (urns.some((urn) => Object.hasOwn(assigned, typeOf.get(urn) ?? "")) &&
       /arn:aws|https:\/\/sqs/.test(JSON.stringify(value)));
-  const inputsOf = new Map(
-    run.resources.map(({ urn, inputs, propertyDependencies }) => [
-      urn,
-      Object.fromEntries(
-        Object.entries(inputs).map(([key, value]) => [
-          key,
-          isMadeOf(propertyDependencies[key] ?? [], value) ? unknown : value,
-        ]),
-      ) as Values,
-    ]),
-  );
+  const knownOf = ({ inputs, propertyDependencies }: RegisteredResource): Values => {
+    const isKnown = ([key, value]: [string, unknown]) => !isMadeOf(propertyDependencies[key] ?? [], value);
+    return Object.fromEntries(Object.entries(inputs).map((entry) => [entry[0], isKnown(entry) ? entry[1] : unknown]));
+  };
+  const inputsOf = new Map(run.resources.map((each) => [each.urn, knownOf(each)]));
   const outputsOf = ({ urn, type }: ProgramRun["resources"][number]): Values => {
     const inputs = inputsOf.get(urn) ?? {};
     if (isOfAzure(type)) return projectedByAzure(type, inputs);

@@ -127,14 +127,8 @@ export function createManagement(managementUrl: string): Management {
     declareExchange: async (vhost, name, exchange) => put(pathOf("exchanges", vhost, name), exchange),
     declareQueue: async (vhost, name, queue) => put(pathOf("queues", vhost, name), queue),
     bind: async (vhost, binding) => {
-      const path = pathOf(
-        "bindings",
-        vhost,
-        "e",
-        binding.source,
-        binding.destinationType === "queue" ? "q" : "e",
-        binding.destination,
-      );
+      const kind = binding.destinationType === "queue" ? "q" : "e";
+      const path = pathOf("bindings", vhost, "e", binding.source, kind, binding.destination);
       await post(path, { routing_key: binding.routingKey, arguments: binding.arguments ?? {} });
     },
     putPolicy: async (vhost, name, policy) => put(pathOf("policies", vhost, name), policy),

@@ -96,14 +96,8 @@ function stepsFor(
   const newState = newStateOf(after, resource, hasOutputs);
   if (reasons.length === 0) {
     const detailedDiff = Object.fromEntries(changed.map((key) => [key, { kind: "update", inputDiff: true }]));
-    return [
-      stepOf(
-        "update",
-        urn,
-        { oldState, newState: stateOf(after, resource, hasOutputs), diffReasons: changed },
-        detailedDiff,
-      ),
-    ];
+    const states = { oldState, newState: stateOf(after, resource, hasOutputs), diffReasons: changed };
+    return [stepOf("update", urn, states, detailedDiff)];
   }
   const told = { replaceReasons: reasons, diffReasons: changed };
   const detailedDiff = Object.fromEntries(reasons.map((key) => [key, { kind: "update-replace", inputDiff: true }]));

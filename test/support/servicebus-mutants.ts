@@ -38,16 +38,13 @@ function queueMutants(compiled: Servicebus): readonly ServicebusMutant[] {
         "dead letters to another consumer": { forwardDeadLetteredTo: "shop.shipping" },
         "dead letters to itself": { forwardDeadLetteredTo: queue.name },
       };
+      const others = topology.queues.filter((each) => each !== queue);
+      const changed = (change: Partial<typeof queue>) =>
+        topology.queues.map((each) => (each === queue ? { ...queue, ...change } : each));
       return [
-        withQueues(
-          `without the ${queue.role} queue`,
-          topology.queues.filter((each) => each !== queue),
-        ),
+        withQueues(`without the ${queue.role} queue`, others),
         ...Object.entries(changes).map(([what, change]) =>
-          withQueues(
-            `${what} of the ${queue.role} queue`,
-            topology.queues.map((each) => (each === queue ? { ...queue, ...change } : each)),
-          ),
+          withQueues(`${what} of the ${queue.role} queue`, changed(change)),
         ),
       ];
     });

@@ -24,12 +24,8 @@ export function scenarioFor(
   input: unknown,
   hasRetryAfter = false,
 ): Scenario {
-  return accepted(
-    checkScenario(
-      input,
-      subjects.map(({ consumer }) => ({ consumer, hasRetryAfter })),
-    ),
-  );
+  const consumers = subjects.map(({ consumer }) => ({ consumer, hasRetryAfter }));
+  return accepted(checkScenario(input, consumers));
 }
 
 /** The one consumer of a result. */

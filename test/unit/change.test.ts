@@ -157,13 +157,9 @@ test("a source that was removed with its consumer is remembered when the consume
 
 test("each resource that stays on the broker is listed with its reason and the end of its need", () => {
   const fewer = { ...shop, consumers: { billing: { ...consumer, retry: { ...consumer.retry, attempts: 4 } } } };
+  const until = "its waiting messages are due, 10s after the last message came in";
   expect(leftBehind(deployed(shop, rabbitmq()), deployed(fewer, rabbitmq()))).toEqual([
-    {
-      kind: "queue",
-      name: "shop.attempt.5.10s",
-      why: "no attempt waits in it",
-      until: "its waiting messages are due, 10s after the last message came in",
-    },
+    { kind: "queue", name: "shop.attempt.5.10s", why: "no attempt waits in it", until },
   ]);
   const renamed = { ...shop, consumers: { invoices: consumer } };
   expect(leftBehind(deployed(shop, rabbitmq()), deployed(renamed, rabbitmq())).map(({ name }) => name)).toEqual([

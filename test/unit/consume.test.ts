@@ -120,16 +120,9 @@ describe("a timer", () => {
 });
 
 describe("a contract", () => {
-  const [contract] = accepted(
-    compile(
-      checked(
-        oneConsumer({
-          retry: { attempts: 3, backoff: { kind: "constant", delay: "1s", jitter: "10%" }, retryAfter: { max: "10s" } },
-        }),
-      ),
-      { broker: "rabbitmq", version: "4.3", strategy: "waits" },
-    ),
-  ).contracts;
+  const backoff = { kind: "constant", delay: "1s", jitter: "10%" };
+  const system = checked(oneConsumer({ retry: { attempts: 3, backoff, retryAfter: { max: "10s" } } }));
+  const [contract] = accepted(compile(system, { broker: "rabbitmq", version: "4.3", strategy: "waits" })).contracts;
   if (contract === undefined) throw new Error("no contract");
 
   test("has operations for every attempt number, also beyond the last", () => {

@@ -292,19 +292,10 @@ test("the groups of many letters fit on a screen", async () => {
 });
 
 test("one letter shows its course: the moves of people, and the deaths that the broker recorded", () => {
+  const sent = { generation: 2, reason: "ODD", routingKey: "", position: 1 };
   const history = [
-    {
-      generation: 2,
-      redrive: "b",
-      at: "2026-03-02T08:00:00.000Z",
-      reason: "ODD",
-      routingKey: "",
-      position: 1,
-      did: "parked",
-      by: "ann",
-      why: "no customer",
-    },
-    { generation: 2, redrive: "a", at: "2026-03-01T08:00:00.000Z", reason: "ODD", routingKey: "", position: 1 },
+    { ...sent, redrive: "b", at: "2026-03-02T08:00:00.000Z", did: "parked", by: "ann", why: "no customer" },
+    { ...sent, redrive: "a", at: "2026-03-01T08:00:00.000Z" },
   ];
   const death = { queue: workQueue, reason: "rejected", count: 3, time: { "!": "timestamp", value: 1_772_352_000 } };
   const letter = letterOf("m1");

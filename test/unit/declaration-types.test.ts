@@ -39,14 +39,9 @@ export function wrongOnPurpose(): void {
 }
 
 test("a correct declaration has the right type", () => {
-  const system = defineSystem({
-    name: "shop",
-    sources,
-    consumers: {
-      billing: { from: { orders: ["order.placed"] }, retry, handlerTimeout: "30s" },
-      cache: { from: { orders: "all" }, delivery: "every-instance" },
-    },
-  });
+  const billing = { from: { orders: ["order.placed"] }, retry, handlerTimeout: "30s" } as const;
+  const cache = { from: { orders: "all" }, delivery: "every-instance" } as const;
+  const system = defineSystem({ name: "shop", sources, consumers: { billing, cache } });
   expectTypeOf(system).toEqualTypeOf<System<"billing" | "cache">>();
   expectTypeOf(system).toExtend<System>();
   expectTypeOf<"250ms">().toExtend<Duration>();

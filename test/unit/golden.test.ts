@@ -69,15 +69,8 @@ test("a value that resembles the one above it has only what differs", () => {
   const queue = (name: string): object => ({ name, kind: "work", text: "a".repeat(60), more: "b".repeat(60) });
   const short = { as: "above", name: "c" };
   expect(shorten([queue("a"), queue("c"), "other"])).toEqual([queue("a"), short, "other"]);
-  expect(
-    shorten([
-      [queue("a"), 1],
-      [queue("c"), 2],
-    ]),
-  ).toEqual([
-    [queue("a"), 1],
-    [short, 2],
-  ]);
+  const inLists = (...all: readonly object[]) => all.map((each, index) => [each, index]);
+  expect(shorten(inLists(queue("a"), queue("c")))).toEqual(inLists(queue("a"), short));
   const [first, ...others] = [1, 2, 14].map((each) => ({ ...queue(`${each}ms`), each }));
   expect(shorten([first, ...others, queue("14ms")])).toEqual([
     first,

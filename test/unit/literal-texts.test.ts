@@ -162,12 +162,7 @@ describe("a consumer without from, beside a source that nobody takes from, gets 
     const taker = { ...billing, from: { orders: "all" } };
     expect(answersTo({ ...straight, consumers: { billing, taker } })).toEqual([]);
     expect(answersTo({ ...straight, ...orders({ owner: "other", name: "theirs" }) })).toEqual([]);
-    expect(
-      answersTo({
-        ...straight,
-        consumers: { taker },
-        sources: { orders: { kind: "topic" }, events: { kind: "topic" } },
-      }),
-    ).toEqual([]);
+    const sources = { orders: { kind: "topic" }, events: { kind: "topic" } };
+    expect(answersTo({ ...straight, consumers: { taker }, sources })).toEqual([]);
   });
 });

@@ -24,18 +24,12 @@ function problems(result: ReturnType<typeof compiled>): readonly string[] {
 }
 
 test("each argument reaches the work queue by the broker's name, and no other queue", () => {
-  const result = compiled(
-    {
-      singleActiveConsumer: true,
-      maxLength: 10,
-      maxLengthBytes: 2_000,
-      consumerTimeout: "1h",
-      queueLeaderLocator: "balanced",
-      quorumInitialGroupSize: 5,
-    },
-    rabbitmq("4.3"),
-    { handlerTimeout: "45m" },
-  ) as { readonly ok: true; readonly value: CompiledSystem<"rabbitmq"> };
+  const limits = { maxLength: 10, maxLengthBytes: 2_000, consumerTimeout: "1h" };
+  const members = { singleActiveConsumer: true, queueLeaderLocator: "balanced", quorumInitialGroupSize: 5 };
+  const result = compiled({ ...limits, ...members }, rabbitmq("4.3"), { handlerTimeout: "45m" }) as {
+    readonly ok: true;
+    readonly value: CompiledSystem<"rabbitmq">;
+  };
   const { queues, policies } = result.value.topology;
   const own = {
     "x-single-active-consumer": true,

@@ -4,7 +4,7 @@ import { type CompiledSystem, type TargetInput, brokers, compile, parseTarget } 
 import { readDeployed } from "../../src/migrate/deployed.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
 import { verifyAll } from "../../src/verify/verify.ts";
-import { accepted, checked } from "../support/examples.ts";
+import { accepted, checked, shopWith } from "../support/examples.ts";
 import { speaksAmqp091, strategiesOn } from "../support/strategies.ts";
 
 // A queue that exists has no arguments of Redeliver's, and nobody can add them. Its settings are in its policy.
@@ -13,12 +13,7 @@ const retry = { attempts: 3, backoff: { kind: "constant", delay: "1s" } };
 const byPolicy = { queueSettings: "policy", deadLetter: { queueSettings: "policy" } };
 const native = { broker: "rabbitmq", version: "4.3", strategy: "native" } as const;
 
-const shop = (more: object = {}) =>
-  checked({
-    name: "shop",
-    sources: { orders: { kind: "topic" } },
-    consumers: { billing: { from: { orders: "all" }, retry, ...more } },
-  });
+const shop = (more: object = {}) => checked(shopWith({ billing: { from: { orders: "all" }, retry, ...more } }));
 
 const cases = (["3.10", "4.0", "4.3"] as const).flatMap((version) =>
   strategiesOn(version).map((strategy) => ({ version, strategy })),
@@ -144,14 +139,8 @@ describe("of a shared dead queue", () => {
   });
 
   test("is nothing for a consumer whose every instance gets all messages, because it has no dead queue", () => {
-    const declared = checked({
-      name: "shop",
-      sources: { orders: { kind: "topic" } },
-      consumers: {
-        billing: { retry, deadLetter: byPolicyOf() },
-        cache: { from: { orders: "all" }, delivery: "every-instance" },
-      },
-    });
+    const cache = { from: { orders: "all" }, delivery: "every-instance" };
+    const declared = checked(shopWith({ billing: { retry, deadLetter: byPolicyOf() }, cache }));
     expect(compile(declared, shared).ok).toBe(true);
   });
 

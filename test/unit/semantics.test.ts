@@ -280,16 +280,11 @@ describe("the delivery limit", () => {
 });
 
 describe("delayed retry", () => {
+  const bounds = { "x-delayed-retry-min": 300, "x-delayed-retry-max": 900 };
   const topology = (type: string): BrokerTopology => ({
     ...empty,
     queues: [
-      quorum("work", {
-        ...to("dead"),
-        "x-delivery-limit": 4,
-        "x-delayed-retry-type": type,
-        "x-delayed-retry-min": 300,
-        "x-delayed-retry-max": 900,
-      }),
+      quorum("work", { ...to("dead"), ...bounds, "x-delivery-limit": 4, "x-delayed-retry-type": type }),
       quorum("dead"),
     ],
   });

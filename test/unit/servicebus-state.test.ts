@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { deploymentsInState, stateTools } from "../../src/cli/audit-source.ts";
 import { brokers, compile, type CompiledSystem, parseTarget } from "../../src/index.ts";
 import { type Adopted, adoptDeployment } from "../../src/migrate/adopt.ts";
-import { accepted, checked } from "../support/examples.ts";
+import { accepted, checked, shopWith } from "../support/examples.ts";
 import { runCommand } from "../support/run-command.ts";
 import { armTemplateOf } from "../support/servicebus/arm-template.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -125,14 +125,10 @@ test("a state of Pulumi's classic provider says the same, and gives its resource
 });
 
 const retry = { attempts: 4, backoff: { kind: "immediate" } };
-const shop = {
-  name: "shop",
-  sources: { orders: { kind: "topic" } },
-  consumers: {
-    billing: { from: { orders: ["order.*", "refund.#", "order.placed"] }, retry },
-    mail: { from: { orders: "all" }, retry, order: "per-key" },
-  },
-};
+const shop = shopWith({
+  billing: { from: { orders: ["order.*", "refund.#", "order.placed"] }, retry },
+  mail: { from: { orders: "all" }, retry, order: "per-key" },
+});
 const compiled = accepted(compile(checked(shop), target)) as CompiledSystem<"servicebus">;
 const [resources = []] = brokers.servicebus.differ.deploymentOf(compiled).namespaces.map((each) => each.resources);
 const places = { queue: ["queues"], topic: ["topics"], subscription: ["topics", "subscriptions"] } as const;

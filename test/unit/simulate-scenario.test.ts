@@ -123,15 +123,11 @@ describe("a scenario is refused", () => {
 });
 
 test("a missing setting comes from everyConsumer, then from the defaults", () => {
-  const scenario = scenarioFor(
-    simulated,
-    {
-      everyConsumer: { instances: 3, outcomes: { crash: "1%" } },
-      consumers: { mail: { arrivals: { every: "250ms" }, outcomes: { transient: "12.5%" } } },
-      events: [{ kind: "stopped", from: "1s", to: "2s", consumers: ["mail"] }],
-    },
-    false,
-  );
+  const scenario = scenarioFor(simulated, {
+    everyConsumer: { instances: 3, outcomes: { crash: "1%" } },
+    consumers: { mail: { arrivals: { every: "250ms" }, outcomes: { transient: "12.5%" } } },
+    events: [{ kind: "stopped", from: "1s", to: "2s", consumers: ["mail"] }],
+  });
   const [billing, mail] = scenario.consumers;
   const none = { transient: 0, "retry-after": 0, permanent: 0, crash: 0, return: 0 };
   expect([scenario.durationMs, scenario.drainMs, scenario.seed]).toEqual([3_600_000, 86_400_000, 1]);

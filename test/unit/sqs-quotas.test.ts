@@ -102,11 +102,11 @@ describe("a system that AWS would refuse in the middle of a deployment is refuse
 describe("templates that CloudFormation refuses", () => {
   test("a template that fits a request, and one that needs a bucket", () => {
     expect(saidOfTemplate({ consumers: 5 })).toEqual([]);
-    expect(saidOfTemplate({ consumers: 10 })).toEqual([
-      expect.stringMatching(
-        /^warning RD220 consumers: the template would have \d\d,\d{3} bytes; 51,200 are allowed unless/,
-      ),
-    ]);
+    const [said, ...others] = saidOfTemplate({ consumers: 10 });
+    expect(said).toMatch(
+      /^warning RD220 consumers: the template would have \d\d,\d{3} bytes; 51,200 are allowed unless/,
+    );
+    expect(others).toEqual([]);
   });
 
   test("501 resources, 201 outputs and a megabyte", () => {

@@ -278,17 +278,8 @@ test("a direct source is compared literally, and a fanout source is not compared
 });
 
 test("a source is FIFO if one consumer needs order, and then feeds standard queues, too", () => {
-  const result = accepted(
-    compiled(
-      {},
-      {
-        consumers: {
-          billing: { from: { orders: "all" }, retry: constant("30s"), handlerTimeout: "10s", order: "per-key" },
-          mail: { from: { orders: "all" }, retry: constant("30s"), handlerTimeout: "10s" },
-        },
-      },
-    ),
-  );
+  const mail = { from: { orders: "all" }, retry: constant("30s"), handlerTimeout: "10s" };
+  const result = accepted(compiled({}, { consumers: { billing: { ...mail, order: "per-key" }, mail } }));
   const { topology, contracts } = result as CompiledSystem<"sqs">;
   expect(topology.topics).toEqual([{ name: "shop-orders.fifo", source: "orders", fifo: true }]);
   expect(contracts.map(({ workQueue, receive }) => [workQueue, receive.maxNumberOfMessages])).toEqual([

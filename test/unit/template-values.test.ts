@@ -15,12 +15,8 @@ function readWith(variables: Readonly<Record<string, unknown>>, name: string): R
 const chain = Object.fromEntries(
   Array.from({ length: 5_000 }, (_, index) => [`v${index}`, `[variables('v${index + 1}')]`]),
 );
-const doubling = Object.fromEntries(
-  Array.from({ length: 60 }, (_, index) => [
-    `v${index}`,
-    `[concat(variables('v${index + 1}'), variables('v${index + 1}'))]`,
-  ]),
-);
+const double = (next: string): string => `[concat(variables('${next}'), variables('${next}'))]`;
+const doubling = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`v${at}`, double(`v${at + 1}`)]));
 
 test.for<readonly [what: string, variables: Readonly<Record<string, unknown>>, name: string]>([
   ["a parameter that is made of itself", {}, "[parameters('ring')]"],

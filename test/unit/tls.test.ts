@@ -109,9 +109,9 @@ async function audit(
   const env = { ...process.env, ...(secret === undefined ? {} : { RABBITMQ_KEY_PASSPHRASE: secret }) };
   return promisify(execFile)(process.execPath, [program, "audit", ...words], { env }).then(
     ({ stdout }) => ({ code: 0, said: stdout }),
-    (error: { code: number; stdout: string; stderr: string }) => ({
-      code: error.code,
-      said: error.stdout + error.stderr,
+    ({ code, stdout, stderr }: Record<"stdout" | "stderr", string> & { code: number }) => ({
+      code,
+      said: stdout + stderr,
     }),
   );
 }

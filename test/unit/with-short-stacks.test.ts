@@ -31,12 +31,8 @@ test("the component takes short stacks for its resources", async () => {
   });
   globalThis.Error = counting;
   try {
-    const consumers = Object.fromEntries(
-      Array.from({ length: 20 }, (_, index) => [
-        `consumer-${index}`,
-        { from: { orders: "all" }, retry: { attempts: 2, backoff: { kind: "immediate" } } },
-      ]),
-    );
+    const consumer = { from: { orders: "all" }, retry: { attempts: 2, backoff: { kind: "immediate" } } };
+    const consumers = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`consumer-${index}`, consumer]));
     const system = checked({ name: "shop", sources: { orders: { kind: "topic" } }, consumers } as never);
     const run = await runProgram(
       () => void new RetryTopology("shop", { system, target: { broker: "rabbitmq", version: "4.3" } }),
