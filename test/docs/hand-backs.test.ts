@@ -9,17 +9,8 @@ import { accepted, checked } from "../support/examples.ts";
 const root = resolve(import.meta.dirname, "../..");
 const keepers = { "the broker": "broker", "the consumer": "consumer", nobody: "nobody" } as const;
 
-interface Row {
-  readonly target: string;
-  readonly strategies: readonly string[];
-  readonly operation: string;
-  readonly costs: string;
-  readonly keeper: string;
-  readonly shownBy: string;
-}
-
 /** The table of docs/consuming.md, under the heading "Stopping". */
-function rowsOfPage(): readonly Row[] {
+function rowsOfPage() {
   const text = readFileSync(resolve(root, "docs/consuming.md"), "utf8");
   const section = text.slice(text.indexOf("## Stopping"), text.indexOf("## Costs"));
   return [...section.matchAll(/^\| (`.*) \|$/gm)].map(([, line = ""]) => {

@@ -9,15 +9,8 @@ const root = resolve(import.meta.dirname, "../..");
 const pages = globSync(["*.md", "docs/**/*.md"], { cwd: root }).toSorted();
 const texts = new Map(pages.map((page) => [page, readFileSync(join(root, page), "utf8")]));
 
-interface Link {
-  /** From the root. */
-  readonly file: string;
-  /** Null for a link to the whole file. */
-  readonly anchor: string | null;
-}
-
 /** The links of a page to files and sections of this repository. Code has none. */
-function linksOf(page: string): readonly Link[] {
+function linksOf(page: string) {
   const text = (texts.get(page) ?? "").replaceAll(/^```[\s\S]*?^```$/gm, "").replaceAll(/`[^`\n]*`/g, "`code`");
   return [...text.matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = ""]) => {
     if (/^[a-z]+:/.test(link)) return [];

@@ -14,13 +14,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const root = resolve(import.meta.dirname, "../..");
 const folder = temporaryFolder("policy");
 
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly error: string;
-}
-
-async function policy(words: readonly string[], input = ""): Promise<Ended> {
+async function policy(words: readonly string[], input = "") {
   const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), "policy", ...words], { cwd: folder });
   const text = { out: "", error: "" };
   child.stdout.on("data", (data: Buffer) => (text.out += data.toString()));

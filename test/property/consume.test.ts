@@ -101,16 +101,6 @@ afterEach(() => {
   process.off("unhandledRejection", noteRejection);
 });
 
-interface Played {
-  readonly started: boolean;
-  readonly stopMs: number;
-  readonly runs: readonly string[];
-  readonly events: readonly ConsumeEvent[];
-  readonly broker: ReturnType<typeof createScriptedBroker>;
-  /** False while a handler still runs that the consumer has given up. */
-  readonly isSettled: boolean;
-}
-
 function telemetryOf({ listeners }: Course): Telemetry | undefined {
   if (listeners === "listen") return undefined;
   const fail = async (): Promise<never> => {
@@ -132,7 +122,7 @@ function telemetryOf({ listeners }: Course): Telemetry | undefined {
 }
 
 /** Plays a course with a virtual clock, stops the consumer, and waits until nothing moves any more. */
-async function play(course: Course): Promise<Played> {
+async function play(course: Course) {
   const { script, steps, concurrency, breaker, handlerTimeout, stopWithinMs, listeners } = course;
   const broker = createScriptedBroker(script);
   const handlings = new Map<string, Handling>();

@@ -9,7 +9,7 @@ import { forAllAsync } from "../support/for-all.ts";
  * A broker with more messages than its clients take. It counts the prefetch for each consumer, and executes commands
  * late.
  */
-function createBroker(): Broker {
+function createBroker() {
   const consumers = new Map<string, { prefetch: number; take: (message: ConsumeMessage) => void }>();
   const unsettled = new Map<number, string>();
   /** Commands that it has received and not executed yet, in order. */
@@ -47,8 +47,11 @@ function createBroker(): Broker {
   return {
     channel: channel as unknown as Channel,
     unsettled,
-    settle: (message) => told.push(() => unsettled.delete(message.fields.deliveryTag)),
+    /** Tells the broker that a message is settled. */
+    settle: (message: ConsumeMessage) => told.push(() => unsettled.delete(message.fields.deliveryTag)),
+    /** Gives one message to a consumer with room for one. */
     give,
+    /** Executes one command. @returns whether there are more */
     work: async () => {
       told.shift()?.();
       await new Promise((resolve) => setImmediate(resolve));
@@ -56,18 +59,6 @@ function createBroker(): Broker {
     },
     consumers: () => consumers.size,
   };
-}
-
-interface Broker {
-  readonly channel: Channel;
-  readonly unsettled: ReadonlyMap<number, string>;
-  /** Tells the broker that a message is settled. */
-  readonly settle: (message: ConsumeMessage) => void;
-  /** Gives one message to a consumer with room for one. */
-  readonly give: () => boolean;
-  /** Executes one command. @returns whether there are more */
-  readonly work: () => Promise<boolean>;
-  readonly consumers: () => number;
 }
 
 const step = fc.oneof(

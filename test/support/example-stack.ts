@@ -11,16 +11,11 @@ interface StackFile {
   readonly config: Readonly<Record<string, unknown>> & { readonly "redeliver:target": { readonly broker: string } };
 }
 
-interface ExampleStack {
-  readonly broker: string;
-  /** With a password if the broker takes one. A person sets it once, encrypted, and it is in no file. */
-  readonly config: Readonly<Record<string, unknown>>;
-}
-
 /** @param file the stack's file, its path from the root */
-export function readExampleStack(file: string): ExampleStack {
+export function readExampleStack(file: string) {
   const { config } = parse(readFileSync(resolve(root, file), "utf8")) as StackFile;
   const { broker } = config["redeliver:target"];
+  // A person sets the password once, encrypted, and it is in no file.
   return { broker, config: { ...config, ...(broker === "rabbitmq" ? { "redeliver:password": "x" } : {}) } };
 }
 

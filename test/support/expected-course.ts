@@ -36,19 +36,13 @@ export function expectedCourse(contract: Contract, version: string, endings: rea
   return { deliveries, end: "waiting" };
 }
 
-interface Rules {
-  /** One counter for failures and crashes. */
-  readonly crashIsAttempt: boolean;
-  readonly returnsSpendCrashes: boolean;
-  /** The crash budget is for the whole life of the message, not for one attempt. */
-  readonly crashesAddUp: boolean;
-}
-
-function rulesOf(contract: Contract, version: string): Rules {
+function rulesOf(contract: Contract, version: string) {
   const isSharedCounter = contract.strategy === "native" || contract.strategy === "deferred";
   return {
+    /** One counter for failures and crashes. */
     crashIsAttempt: isSharedCounter,
     returnsSpendCrashes: version !== "4.3",
+    /** The crash budget is for the whole life of the message, not for one attempt. */
     crashesAddUp: version === "4.3" && contract.strategy === "staged",
   };
 }

@@ -8,12 +8,8 @@ const root = resolve(import.meta.dirname, "../..");
 const folder = inFolderOfItsOwn("misuse");
 const target = ["--target", "rabbitmq@4.3"];
 beforeAll(() => {
-  for (const [name, file] of [
-    ["shop.yaml", "shop.yaml"],
-    ["scenario.yaml", "outage.yaml"],
-    ["export.json", "hand-written.json"],
-  ] as const)
-    copyFileSync(join(root, "examples", file), name);
+  const files = { "shop.yaml": "shop.yaml", "scenario.yaml": "outage.yaml", "export.json": "hand-written.json" };
+  for (const [name, file] of Object.entries(files)) copyFileSync(join(root, "examples", file), name);
   writeFileSync("target.yaml", '{ broker: rabbitmq, version: "4.3" }');
   writeFileSync("preview.json", '{ "steps": [] }');
   symlinkSync("shop.yaml", "link.yaml");

@@ -219,14 +219,9 @@ test.each(limits)(
 );
 
 test("the steps of a redrive grow tenfold, and their sum is the number of letters", () => {
-  expect([0, 1, 5, 11, 312, 11_112].map((letters) => stepsOf(letters, 1))).toEqual([
-    [],
-    [1],
-    [1, 4],
-    [1, 10],
-    [1, 10, 100, 201],
-    [1, 10, 100, 1_000, 10_000, 1],
-  ]);
+  const stepsFor = (letters: number): string => stepsOf(letters, 1).join(" + ");
+  expect([0, 1, 5, 11].map(stepsFor)).toEqual(["", "1", "1 + 4", "1 + 10"]);
+  expect([312, 11_112].map(stepsFor)).toEqual(["1 + 10 + 100 + 201", "1 + 10 + 100 + 1000 + 10000 + 1"]);
 });
 
 test("a redrive leaves letters that it may not send, each with its reason", () => {

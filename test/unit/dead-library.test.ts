@@ -135,10 +135,8 @@ test("a redrive that ends while it parks counts the letters at risk, and a resum
   await expect(resumeRedrive({ dead: ofAudit, journal }, begun?.id ?? "")).rejects.toThrow("and not to shop.audit");
   const end = await resumeRedrive(desk, begun?.id ?? "");
   expect(end).toMatchObject({ state: "done", sent: 3, parked: 2, mayBeDoubled: 4 });
-  expect([idsIn(dead, parkedQueue), idsIn(dead, workQueue)]).toEqual([
-    ["m1", "m2", "m3", "m4"],
-    ["m5", "m6", "m7"],
-  ]);
+  expect(idsIn(dead, parkedQueue)).toEqual(["m1", "m2", "m3", "m4"]);
+  expect(idsIn(dead, workQueue)).toEqual(["m5", "m6", "m7"]);
   const { events } = await redriveIn(journal, end.id);
   expect(events.map(({ what }) => what)).toContain("parks 2 letters that were sent too often");
 });

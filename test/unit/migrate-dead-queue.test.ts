@@ -39,21 +39,16 @@ const dlq = { dead: "{queue}-dlq" };
 const both = (queue: string) => ({ "billing-before": queue, "mail-before": queue });
 
 test("a consumer that moves goes on to share the dead queue, whatever its name", () => {
-  for (const [names, dead] of [
-    [letters, "letters"],
-    [undefined, "shop.dead"],
-  ] as const)
-    expect(deadQueues([consumer, names, "shared"], [jitter, names, "shared"], rabbitmq)).toEqual([
-      { billing: dead, mail: dead, "billing-before": dead },
-      { billing: dead, mail: dead },
-    ]);
+  for (const [names, dead] of [[letters, "letters"] as const, [undefined, "shop.dead"] as const]) {
+    const queues = deadQueues([consumer, names, "shared"], [jitter, names, "shared"], rabbitmq);
+    const last = { billing: dead, mail: dead };
+    expect(queues).toEqual([{ ...last, "billing-before": dead }, last]);
+  }
 });
 
 test("a consumer leaves the shared dead queue, and comes back to it", () => {
-  const [own, shared] = [
-    [lettersOf, undefined, "shared"],
-    [consumer, undefined, "shared"],
-  ] as const;
+  const own = [lettersOf, undefined, "shared"] as const;
+  const shared = [consumer, undefined, "shared"] as const;
   const apart = { billing: "letters-of-billing", mail: "shop.dead" };
   const together = { billing: "shop.dead", mail: "shop.dead" };
   expect(deadQueues(shared, own, rabbitmq)).toEqual([{ ...apart, "billing-before": "shop.dead" }, apart]);
@@ -69,14 +64,10 @@ test.each([
   [sqs, dlq, "shop-dead", "shop-billing-2-dlq", "shop-mail-2-dlq"],
 ] as const)("the shared dead queue ends with its name, on %o and with %o", (target, names, dead, billing, mail) => {
   const last = { billing, mail };
-  expect(deadQueues([consumer, letters, "shared"], [consumer, names, "own"], target)).toEqual([
-    { ...last, ...both("letters") },
-    last,
-  ]);
-  expect(deadQueues([consumer, undefined, "shared"], [consumer, names, "own"], target)).toEqual([
-    { ...last, ...both(dead) },
-    last,
-  ]);
+  for (const [earlier, queue] of [[letters, "letters"] as const, [undefined, dead] as const]) {
+    const queues = deadQueues([consumer, earlier, "shared"], [consumer, names, "own"], target);
+    expect(queues).toEqual([{ ...last, ...both(queue) }, last]);
+  }
 });
 
 test.each([
@@ -84,8 +75,6 @@ test.each([
   [dlq, "shop.billing-dlq", "shop.mail-dlq"],
 ] as const)("the shared dead queue begins beside those with the names %o", (names, billing, mail) => {
   const last = { billing: "letters", mail: "letters" };
-  expect(deadQueues([consumer, names, "own"], [consumer, letters, "shared"], rabbitmq)).toEqual([
-    { ...last, "billing-before": billing, "mail-before": mail },
-    last,
-  ]);
+  const queues = deadQueues([consumer, names, "own"], [consumer, letters, "shared"], rabbitmq);
+  expect(queues).toEqual([{ ...last, "billing-before": billing, "mail-before": mail }, last]);
 });

@@ -130,12 +130,8 @@ describe("many messages, compared with queueing theory", () => {
     expect(play(1, 1).published).not.toBe(play(2, 1).published);
     const [one, five] = [play(1, 1), play(1, 5)];
     expect(five.timeToSuccess?.p99Ms).toBeLessThan(one.timeToSuccess?.p99Ms ?? 0);
-    expect([five.published, five.succeeded, five.outcomes, five.deadLettered]).toEqual([
-      one.published,
-      one.succeeded,
-      one.outcomes,
-      one.deadLettered,
-    ]);
+    const { published, succeeded, outcomes, deadLettered } = one;
+    expect(five).toMatchObject({ published, succeeded, outcomes, deadLettered });
   });
 });
 
@@ -259,8 +255,5 @@ test("the simulation plays a model that doubles and loses messages as it is", ()
   expect(succeeded + deadLettered.total + lost).toBe(published + duplicated);
   // A permanent failure can end in two ways, and chance takes each about as often.
   expect(lost / outcomes.permanent).toBeCloseTo(0.5, 1);
-  expect(queues.map(({ queue, atEnd }) => [queue, atEnd])).toEqual([
-    ["work", 0],
-    ["dead", deadLettered.total],
-  ]);
+  expect(queues.map(({ queue, atEnd }) => `${queue}: ${atEnd}`)).toEqual(["work: 0", `dead: ${deadLettered.total}`]);
 });

@@ -282,8 +282,6 @@ test("a source is FIFO if one consumer needs order, and then feeds standard queu
   const result = accepted(compiled({}, { consumers: { billing: { ...mail, order: "per-key" }, mail } }));
   const { topology, contracts } = result as CompiledSystem<"sqs">;
   expect(topology.topics).toEqual([{ name: "shop-orders.fifo", source: "orders", fifo: true }]);
-  expect(contracts.map(({ workQueue, receive }) => [workQueue, receive.maxNumberOfMessages])).toEqual([
-    ["shop-billing.fifo", 1],
-    ["shop-mail", 10],
-  ]);
+  const most = contracts.map(({ workQueue, receive }) => `${workQueue}: ${receive.maxNumberOfMessages}`);
+  expect(most).toEqual(["shop-billing.fifo: 1", "shop-mail: 10"]);
 });

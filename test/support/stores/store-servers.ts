@@ -18,11 +18,6 @@ interface StoreServer {
   readonly stop: () => Promise<void>;
 }
 
-interface User {
-  readonly uid: number;
-  readonly gid: number;
-}
-
 export async function startPostgresql(): Promise<StoreServer & { readonly connect: () => Pool }> {
   const initdb = found("initdb") ?? globSync("/usr/lib/postgresql/*/bin/initdb").toSorted().at(-1);
   const bin = initdb === undefined ? installed("PostgreSQL") : dirname(initdb);
@@ -124,7 +119,7 @@ async function started<Client>(
 }
 
 /** PostgreSQL refuses to run as root. */
-function unprivileged(): User | undefined {
+function unprivileged() {
   if (process.getuid?.() !== 0) return undefined;
   const [uid, gid] = ["-u", "-g"].map((flag) =>
     Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout),
