@@ -53,7 +53,7 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
         : `; it ${move}, by the steps at the end`;
     return `  ${visible(`${workQueue}: ${attempts.length} attempt${attempts.length === 1 ? "" : "s"} by ${strategy}, then ${deadQueue}${fate}`)}\n`;
   });
-  const cannotChange = imports.left.filter(({ place }) => /^(queue|exchange) /.test(place));
+  const cannotChange = imports.left.filter(({ place }) => /^(queue|exchange|topic|subscription) /.test(place));
   return [
     `Inferred, and nothing is changed:\n${consumers.join("")}`,
     ...(findings.length + losses.length === 0

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { inferSystem } from "../../src/brokers/servicebus/foreign/adopt/infer.ts";
 import { brokers, parseTarget } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
+import { renderAdoption } from "../../src/report/adoption.ts";
 import { accepted } from "../support/examples.ts";
 import { adoptText, factsOf } from "../support/reported-by-adopt.ts";
 import { type ArmEntity, armTemplate } from "../support/servicebus/arm-template.ts";
@@ -207,4 +208,29 @@ test("names may differ in case", () => {
   });
   expect(consumersIn(adopted)).toEqual(["Orders"]);
   expect(adopted.findings.filter(({ code }) => code === "RD742")).toEqual([]);
+});
+
+test("a queue with sessions that a subscription forwards into is left out, and stays", () => {
+  const adopted = adopt([
+    ["queues", "billing"],
+    ["queues", "cmd", { requiresSession: true }],
+    ...subscribed("orders/cmd", { forwardTo: "cmd" }),
+  ]);
+  expect(consumersIn(adopted)).toEqual(["billing"]);
+  expect(adopted.refused).toEqual([
+    { place: "cmd", fact: expect.stringMatching(/^it is left out: it requires sessions/) },
+  ]);
+  expect(consumersIn(adopt([["queues", "cmd", { requiresSession: true }]]))).toEqual(["cmd"]);
+});
+
+test("a topic that cannot change is named with the reason", () => {
+  const adopted = adopt([
+    ["queues", "billing"],
+    ["topics", "payments", { requiresDuplicateDetection: true }],
+    ["subscriptions", "payments/billing", { forwardTo: "billing" }],
+    ["rules", "payments/billing/$Default", all],
+  ]);
+  expect(renderAdoption(adopted, false, null)).toContain(
+    "topic payments: requiresDuplicateDetection is true, declared is false",
+  );
 });

@@ -36,7 +36,7 @@ export function inferSystem(
   const chosen = entities.filter((each) => isChosen(each) && (only.length > 0 || isReceivedFrom(each, entities)));
   const leftOut = entities.filter((each) => !chosen.includes(each));
   const isWhole = namespaces[0]?.isWhole === true;
-  const refused = chosen.flatMap((each) => [...ownedElsewhere([each.path], elsewhere), ...refusalOf(each)]);
+  const refused = chosen.flatMap((each) => [...ownedElsewhere([each.path], elsewhere), ...refusalOf(each, entities)]);
   const work = chosen.filter(({ path }) => refused.every(({ place }) => place !== path));
   if (missing.length > 0 || work.length === 0)
     return nothingToAdopt(
