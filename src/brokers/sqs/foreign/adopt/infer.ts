@@ -1,5 +1,4 @@
 import { copiesAmong } from "../../../../adopt/copies-among.ts";
-import { mostShared } from "../../../../adopt/declare-found.ts";
 import type { FoundConsumer, FoundSystem, Unsaid } from "../../../../adopt/found.ts";
 import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
 import { deadElsewhere, ownedElsewhere } from "../../../../adopt/owned-elsewhere.ts";
@@ -14,6 +13,7 @@ import { servicesLetIn } from "../audit/policy-access.ts";
 import { wayOf } from "../audit/redrive.ts";
 import { surroundingsOf, type Surroundings } from "../audit/surroundings.ts";
 import { type AuditedQueue, type Deployment, known, nameIn } from "../deployment.ts";
+import { baseOf, deadQueuesApart } from "./dead-queues-apart.ts";
 import { lambdaOptions } from "./lambda-options.ts";
 import { delayOfEndpoint, hasEndpointsDelay, isEndpointsDelay, scheduleOfEndpoint } from "./nservicebus.ts";
 import { sourcesInto } from "./sources-into.ts";
@@ -52,8 +52,16 @@ export function inferSystem(
   if (missing.length > 0 || work.length === 0)
     return nothingToAdopt(missing, region.queues.length, "dead-letter queues, and queues with a name of one,", refused);
   const ends = region.queues.filter((each) => !isWork(each)).map(({ name }) => name);
-  const inferred = work.map((each) => consumerOf(each, deployment, surroundings, { ends, elsewhere }));
-  const consumers = inferred.map(({ consumer }) => consumer);
+  // A dead-letter queue that others name is theirs, although its name may begin like another one's.
+  const unused = region.queues.flatMap((each) =>
+    ends.includes(each.name) && surroundings.sourcesOf(each).length === 0 ? [each.name] : [],
+  );
+  const inferred = work.map((each) => consumerOf(each, deployment, surroundings, { ends, unused, elsewhere }));
+  const { shares, consumers, unsaid } = deadQueuesApart(
+    inferred.map(({ consumer }) => consumer),
+    region.queues,
+    work,
+  );
   const keys = new Set(work.map(({ keyId }) => known(keyId)));
   const [kmsKey = null] = keys;
   const found: FoundSystem = {
@@ -61,25 +69,19 @@ export function inferSystem(
     strategy: null,
     options: {
       ...(keys.size === 1 && kmsKey !== null ? { kmsKey } : {}),
-      ...(sharesDeadQueue(consumers, region.queues) ? { deadQueue: "shared" } : {}),
+      ...(shares ? { deadQueue: "shared" } : {}),
     },
     consumers,
+    queues: region.queues.map(({ name }) => baseOf(name)),
     refused,
     unusedSources: [],
     unsaid: [
-      ...inferred.flatMap(({ unsaid }) => unsaid),
+      ...unsaid,
+      ...inferred.flatMap((each) => each.unsaid),
       ...work
         .filter((each) => hasEndpointsDelay(each, names))
         .map(({ name }) => ({ place: name, fact: scheduleOfEndpoint })),
-      ...work.flatMap((each) =>
-        surroundings
-          .sourcesOf(each)
-          .filter((source) => !work.includes(source))
-          .map(({ name }) => ({
-            place: each.name,
-            fact: `${name} dead-letters to it, and a compiled work queue lets no queue do that`,
-          })),
-      ),
+      ...work.flatMap((each) => sourcesBefore(each, surroundings, work)),
       ...(only.length > 0
         ? []
         : [
@@ -87,17 +89,26 @@ export function inferSystem(
             ...copiesAmong(region.queues.filter((each) => !work.includes(each)).map(({ name }) => name)),
             ...systemsApart(consumers),
           ]),
-      ...(keys.size > 1
-        ? [
-            {
-              place: work.map(({ name }) => name).join(", "),
-              fact: "they have different KMS keys, and a target has one for all queues",
-            },
-          ]
-        : []),
+      ...(keys.size > 1 ? [severalKeys(work)] : []),
     ],
   };
   return accepted(found, work.flatMap(cautionsOf));
+}
+
+function sourcesBefore(
+  queue: AuditedQueue,
+  { sourcesOf }: Surroundings,
+  work: readonly AuditedQueue[],
+): readonly Unsaid[] {
+  const others = sourcesOf(queue).filter((source) => !work.includes(source));
+  return others.map(({ name }) => {
+    return { place: queue.name, fact: `${name} dead-letters to it, and a compiled work queue lets no queue do that` };
+  });
+}
+
+function severalKeys(work: readonly AuditedQueue[]): Unsaid {
+  const place = work.map(({ name }) => name).join(", ");
+  return { place, fact: "they have different KMS keys, and a target has one for all queues" };
 }
 
 function refusalOf({ name: place, redrive }: AuditedQueue, isDelay: boolean): readonly Unsaid[] {
@@ -105,23 +116,6 @@ function refusalOf({ name: place, redrive }: AuditedQueue, isDelay: boolean): re
   return redrive === "untold"
     ? [{ place, fact: "it is left out: its RedrivePolicy may not be read, and a deployment replaces it" }]
     : [];
-}
-
-/** True if the target has to make consumers share a dead queue. A consumer in order then needs one of its own. */
-function sharesDeadQueue(consumers: readonly FoundConsumer[], queues: readonly AuditedQueue[]): boolean {
-  const common = mostShared(consumers);
-  // Also queues of other systems may send their dead letters to it.
-  const from = queues.filter(({ redrive }) => nameIn(known(redrive)?.targetArn ?? "") === common);
-  const owners = Map.groupBy(consumers, ({ dead }) => dead?.value);
-  return (
-    from.length > 1 &&
-    consumers.every(({ order, dead }) => order === undefined || (dead && owners.get(dead.value)?.length === 1))
-  );
-}
-
-/** The name in a declaration. The compiler adds the end of a FIFO queue's name. */
-function baseOf(name: string): string {
-  return name.endsWith(sqsLimits.fifoSuffix) ? name.slice(0, -sqsLimits.fifoSuffix.length) : name;
 }
 
 function isWorkQueue(queue: AuditedQueue, surroundings: Surroundings, names: ReadonlySet<string>): boolean {
@@ -142,12 +136,15 @@ function isWorkQueue(queue: AuditedQueue, surroundings: Surroundings, names: Rea
   return !isParked && purposeOf(base) === null;
 }
 
-/** @param ends the names of the queues that are no work queues */
+/**
+ * @param ends the names of the queues that are no work queues
+ * @param unused those of them that no queue dead-letters to
+ */
 function consumerOf(
   queue: AuditedQueue,
   deployment: Deployment,
   surroundings: Surroundings,
-  { ends, elsewhere }: { readonly ends: readonly string[]; readonly elsewhere: readonly string[] },
+  { ends, unused, elsewhere }: Readonly<Record<"ends" | "unused" | "elsewhere", readonly string[]>>,
 ): { readonly consumer: FoundConsumer; readonly unsaid: readonly Unsaid[] } {
   const { name, fifo } = queue;
   const redrive = known(queue.redrive);
@@ -158,7 +155,7 @@ function consumerOf(
   const sources = sourcesInto(queue, deployment);
   const next = redrive === null ? undefined : surroundings.queues.get(redrive.targetArn);
   const nextWork = next === undefined || ends.includes(next.name) ? undefined : next.name;
-  const said = redrive === null ? namedDeadQueue(name, ends) : nameIn(redrive.targetArn);
+  const said = redrive === null ? namedDeadQueue(name, unused) : nameIn(redrive.targetArn);
   const deadToday = nextWork === undefined ? said : undefined;
   const isElsewhere = elsewhere.includes(deadToday ?? "");
   const dead = isElsewhere ? undefined : deadToday;
