@@ -64,6 +64,9 @@ export function listingOf(
         BatchSize: mapping.batchSize,
         MaximumBatchingWindowInSeconds: mapping.batchWindowSeconds,
         FunctionResponseTypes: mapping.functionResponseTypes,
+        ...(mapping.maximumConcurrency === null
+          ? {}
+          : { ScalingConfig: { MaximumConcurrency: mapping.maximumConcurrency } }),
         State: "Enabled",
       })),
     },

@@ -1,6 +1,6 @@
 import { type Checked, accepted, formatPath } from "../../../diagnostics/diagnostic.ts";
 import type { DeploymentPart } from "../../broker.ts";
-import type { Entry } from "../../../foreign/entries.ts";
+import { type Entry, isEntry } from "../../../foreign/entries.ts";
 import type { SqsTarget } from "../compile/capabilities.ts";
 
 /**
@@ -81,6 +81,12 @@ export interface AuditedSubscription {
 }
 
 /** A Lambda function that Lambda calls with the messages of a queue. */
+/** The most batches that Lambda takes at a time. Null for no such limit. */
+export function concurrencyOf({ ScalingConfig: scaling }: Entry): number | null {
+  const most = isEntry(scaling) ? scaling["MaximumConcurrency"] : undefined;
+  return typeof most === "number" ? most : null;
+}
+
 export interface LambdaMapping {
   readonly queueArn: string;
   readonly functionName: string;

@@ -9,7 +9,7 @@ import * as fields from "../compile/fields.ts";
 import type { SnsSubscription, SqsQueue, SqsTopology } from "../compile/topology.ts";
 import { concernedBy, subjectsOf } from "../prove/model.ts";
 import type { MessageState } from "../prove/semantics.ts";
-import { type Deployment, known, nameIn, placeIn } from "./deployment.ts";
+import { type Deployment, accountIn, concurrencyOf, known, nameIn, placeIn } from "./deployment.ts";
 import { besideMapping, besideQueue, besideSubscription } from "./drift-beside.ts";
 import { type Found, foundIn, namedIn, queueAsFound, subscriptionAsFound } from "./found.ts";
 import { readDocuments } from "./read-listing.ts";
@@ -79,7 +79,10 @@ function queues(topology: SqsTopology, found: Found): Compared {
       there,
       settings,
       queue.sendersTopics.map((topic) => found.arn("sns", topic)),
-      (known(found.deployment.subscriptions) ?? []).map(({ topicArn }) => topicArn),
+      (known(found.deployment.subscriptions) ?? []).flatMap((each) =>
+        // The owner of a topic in another account may have subscribed the queue, and that is in no list of this one.
+        each.queueArn === there.arn || accountIn(each.topicArn) === accountIn(there.arn) ? [each.topicArn] : [],
+      ),
     );
     const apply = (before: SqsTopology) => withQueues(before, name, [changed]);
     return [{ change: "different", kind: "queue", name, settings, beside, apply }];
@@ -149,7 +152,13 @@ function mappings(topology: SqsTopology, found: Found): Compared {
     const there = all.find(isFor(mapping));
     const reason = `Lambda does not hand messages of ${mapping.queue} to ${mapping.functionName}`;
     if (there === undefined) return [{ ...missing("mapping", name), beside: otherwise(reason), apply }];
-    const { settings } = compareAttributes(fields.mappingFields, mapping, there.attributes, place);
+    const most = concurrencyOf(there.attributes);
+    const settings = [
+      ...compareAttributes(fields.mappingFields, mapping, there.attributes, place).settings,
+      ...(most === mapping.maximumConcurrency
+        ? []
+        : [{ key: "ScalingConfig", declared: mapping.maximumConcurrency ?? "none", deployed: most ?? "none" }]),
+    ];
     const beside = besideMapping(there);
     if (settings.length === 0 && there.hasFilters !== true) return [];
     return [{ change: "different", kind: "mapping", name, settings, beside, apply }];
@@ -243,6 +252,7 @@ function answersOf(
     {
       EventSourceMappings: mapped.map((each) => ({
         ...fields.propertiesOf(fields.mappingFields, each, writing),
+        ScalingConfig: { MaximumConcurrency: each.maximumConcurrency },
         FunctionArn: `arn:aws:lambda:${region}:${account}:function:${nameIn(each.functionName)}`,
         State: "Enabled",
       })),

@@ -1,5 +1,4 @@
-import { isEntry } from "../../../../foreign/entries.ts";
-import type { LambdaMapping } from "../deployment.ts";
+import { type LambdaMapping, concurrencyOf } from "../deployment.ts";
 
 /** The settings of a target for the function that takes the messages of a queue. */
 export function lambdaOptions([mapping, ...more]: readonly LambdaMapping[]): {
@@ -18,8 +17,7 @@ export function lambdaOptions([mapping, ...more]: readonly LambdaMapping[]): {
         `Lambda hands its messages to ${functionName}: write the function with its timeout into the target`,
       ],
     };
-  const scaling = attributes["ScalingConfig"];
-  const most = isEntry(scaling) ? scaling["MaximumConcurrency"] : undefined;
+  const most = concurrencyOf(attributes);
   const arn = String(attributes["FunctionArn"]);
   // An alias or a version stands behind the name of the function. The provider reads the ARN, and takes only the name
   // of a function for the same. Source: terraform-provider-aws, `suppressEquivalentFunctionNameOrARN`.
@@ -30,7 +28,7 @@ export function lambdaOptions([mapping, ...more]: readonly LambdaMapping[]): {
       timeout: `${timeoutSeconds}s`,
       ...(batchSize === null ? {} : { batchSize }),
       ...(batchWindowSeconds === null ? {} : { batchWindow: `${batchWindowSeconds}s` }),
-      ...(typeof most === "number" ? { maximumConcurrency: most } : {}),
+      ...(most === null ? {} : { maximumConcurrency: most }),
     },
     unsaid: [...others, ...(hasFilters === true ? ["the filter of its function makes Lambda delete messages"] : [])],
   };

@@ -119,9 +119,10 @@ function functionAnswer({ arn, timeout, deadLetterConfig }: Entry): Entry {
 function mappingAnswer(properties: Entry, functions: readonly AuditedFunction[]): Entry {
   const { functionName, functionArn, enabled } = properties;
   const byName = functions.find(({ arn }) => arn === functionName || arn.endsWith(`:function:${wordOf(functionName)}`));
-  const filters = told(properties["filterCriteria"]);
+  const [filters, scaling] = ["filterCriteria", "scalingConfig"].map((name) => told(properties[name]));
   return {
     ...answerOf(pulumiNamesOf(mappingFields), properties),
+    ScalingConfig: isEntry(scaling) ? { MaximumConcurrency: scaling["maximumConcurrency"] } : scaling,
     UUID: told(properties["uuid"] ?? properties["id"]),
     FunctionArn: typeof functionArn === "string" ? functionArn : (byName?.arn ?? functionName),
     FilterCriteria: isEntry(filters) ? { Filters: filters["filters"] } : filters,
