@@ -55,11 +55,18 @@ export function mayBeOfEvents(queue: string): boolean {
 }
 
 function wordsOf(name: string): string[] {
-  return name
+  return withoutRandom(name)
     .replaceAll(/(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d+(?![A-Za-z\d]))/g, "-")
     .toLowerCase()
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== "");
+}
+
+/** A name without its random end: 12 or 13 characters of CloudFormation, and 8 digits of the CDK before them. */
+function withoutRandom(name: string): string {
+  return name
+    .replace(/(?<=[A-Za-z])(?=[A-F]*\d)[A-F\d]{8}-[A-Za-z\d]{12,13}$/, "")
+    .replace(/-(?=[A-Za-z]*\d)(?=[a-z\d]*[A-Z])[A-Za-z\d]{12,13}$/, "");
 }
 
 /** Matches the name of a queue in another name, but not as a part of a longer word. `ordersDlq` has two words. */

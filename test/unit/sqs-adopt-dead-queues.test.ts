@@ -161,3 +161,40 @@ test("the most batches of a function at a time are read from a state, and compar
     ["mapping", [{ key: "ScalingConfig", declared: 20, deployed: "none" }]],
   ]);
 });
+
+test.each([
+  "ShopStack-BillingDeadLetterQueue9F8E7D6C-QwErTyUiOpAs",
+  "ShopStack-ImportsDLQ07B1E2F3-AbCdEf123456",
+  "shop-prod-OrdersDLQ-9Z8Y7X6W5V4U",
+])("%s has a random end, and is a dead-letter queue although a function takes its letters", (name) => {
+  const functionArn = "arn:aws:lambda:eu-west-1:123456789012:function:alert";
+  const adopted = adopt([
+    queue("orders", redriveTo(name)),
+    queue(name),
+    {
+      EventSourceMappings: [{ EventSourceArn: arnOf(name), FunctionArn: functionArn, BatchSize: 10, State: "Enabled" }],
+    },
+    { FunctionArn: functionArn, Timeout: 10 },
+  ]);
+  expect(deadQueuesOf(adopted)).toEqual({ orders: name });
+});
+
+test("a queue in order is judged alone without the dead-letter queue that others share", () => {
+  const functionArn = "arn:aws:lambda:eu-west-1:123456789012:function:f";
+  const adopted = adopt([
+    ...["mail", "sms"].map((name) => queue(name, redriveTo("all-dlq"))),
+    queue("all-dlq"),
+    ...["pay", "ship"].flatMap((name) => [
+      queue(`${name}.fifo`, { FifoQueue: true, ...redriveTo(`${name}-dlq.fifo`) }),
+      queue(`${name}-dlq.fifo`, { FifoQueue: true }),
+    ]),
+    {
+      EventSourceMappings: [
+        { EventSourceArn: arnOf("pay.fifo"), FunctionArn: functionArn, BatchSize: 10, State: "Enabled" },
+      ],
+    },
+    { FunctionArn: functionArn, Timeout: 3 },
+  ]);
+  expect(deadQueuesOf(adopted)).toEqual({ mail: "all-dlq", sms: "all-dlq", "ship.fifo": "ship-dlq.fifo" });
+  expect(adopted.refused).toEqual([{ place: "pay", fact: expect.stringMatching(/^it is left out: a batch of 10/) }]);
+});
