@@ -1,11 +1,11 @@
 import { docsPage } from "../diagnostics/docs-site.ts";
 import { movedDraft } from "../adopt/moved-draft.ts";
-import { declareFound, unsaidOptions, type DraftDeclaration } from "../adopt/declare-found.ts";
-import type { FoundConsumer, FoundSystem, Imports, Unsaid } from "../adopt/found.ts";
-import { brokerOf, checkTarget, type Target } from "../brokers/index.ts";
-import { compileAndProve, type Proved } from "../compile/compile.ts";
-import { checkSystem } from "../declare/check.ts";
+import { unsaidOptions, type DraftDeclaration } from "../adopt/declare-found.ts";
+import type { FoundSystem, Imports, Unsaid } from "../adopt/found.ts";
+import { brokerOf, type Target } from "../brokers/index.ts";
+import type { Proved } from "../compile/compile.ts";
 import { type Checked, type Diagnostic, accepted, diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
+import { type Made, compiledDraft, proveDraft } from "./compiled-draft.ts";
 import { driftFrom, type JudgedDifference, judgeDrift, otherDiagnostics } from "./judge-drift.ts";
 
 /** A topology that Redeliver did not make, as a declaration that keeps its names. */
@@ -221,72 +221,6 @@ function losingOver(path: string, message: string, notes: readonly string[]): Di
     notes,
     help: `give its consumer a queue with a new name, bind it, and let the old queue run empty, as in ${docsPage("adopting")}`,
   });
-}
-
-interface Made {
-  readonly draft: DraftDeclaration;
-  readonly proved: Proved;
-  readonly refused: readonly Unsaid[];
-}
-
-/** Compiles a draft. Leaves out limits and names that the compiler refuses, and consumers that it refuses without them. */
-function compiledDraft(
-  found: FoundSystem,
-  target: Target,
-  name: string,
-  separator: string,
-  refused: readonly Unsaid[] = [],
-): Checked<Made> {
-  const draft = declareFound(found, name, separator);
-  const proved = proveDraft(draft, target);
-  if (proved.ok) return { ...proved, value: { draft, proved: proved.value, refused: [...refused, ...draft.refused] } };
-  // A template gives several queues their names, so the place of a diagnostic does not tell the consumer.
-  const proveOne = (each: FoundConsumer): Checked<Proved> =>
-    proveDraft(declareFound({ ...found, consumers: [each] }, name, separator), target);
-  const judged = found.consumers.map((whole) => {
-    const one = proveOne(whole);
-    if (one.ok) return { consumer: whole, one, unsaid: [] };
-    for (const form of formsOf(whole, one.diagnostics[0]?.message ?? "")) {
-      const less = proveOne(form.consumer);
-      if (less.ok) return { ...form, one: less };
-    }
-    return { consumer: whole, one, unsaid: [] };
-  });
-  const out = judged.flatMap(({ consumer: { queue }, one }): readonly Unsaid[] =>
-    one.ok ? [] : [{ place: queue, fact: `it is left out: ${one.diagnostics[0]?.message}` }],
-  );
-  const left = judged.filter(({ one }) => one.ok);
-  const unsaid = left.flatMap((each) => each.unsaid);
-  if ((out.length === 0 && unsaid.length === 0) || left.length === 0) return proved;
-  const rest = { ...found, consumers: left.map(({ consumer }) => consumer), unsaid: [...found.unsaid, ...unsaid] };
-  return compiledDraft(rest, target, name, separator, [...refused, ...out]);
-}
-
-/**
- * A consumer without the parts that a compiler may refuse, each with the facts in their place.
- *
- * @param reason the compiler's reason against the whole of it
- */
-function formsOf(
-  { lengthLimits, dead, deadQueueSettings, ...own }: FoundConsumer,
-  reason: string,
-): readonly { readonly consumer: FoundConsumer; readonly unsaid: readonly Unsaid[] }[] {
-  const limits = lengthLimits?.unsaid ?? [];
-  // Without its own limits the queue cannot stay, and another one has its settings as arguments.
-  const unlimited = lengthLimits === undefined ? own : { ...own, queueSettings: undefined };
-  const kept = dead === undefined ? [] : [{ place: dead.value, fact: `it is not the declared dead queue: ${reason}` }];
-  return [
-    { consumer: { ...unlimited, dead, deadQueueSettings }, unsaid: limits },
-    { consumer: { ...own, lengthLimits }, unsaid: kept },
-    { consumer: unlimited, unsaid: [...limits, ...kept] },
-  ];
-}
-
-function proveDraft({ system, options }: DraftDeclaration, target: Target): Checked<Proved> {
-  const checked = checkSystem(system);
-  if (!checked.ok) return checked;
-  const own = checkTarget({ ...target, ...options });
-  return own.ok ? compileAndProve(checked.value, own.value) : own;
 }
 
 /** A system that Redeliver made keeps its strategy, because another one would need other queues. */
