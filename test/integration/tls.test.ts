@@ -197,7 +197,7 @@ describe.runIf(hasOpenssl && process.env["RABBITMQ_URL"] === undefined).each(cas
       };
       const url = `https://guest@localhost:${started.tlsPorts.management}/${encodeURIComponent(vhost)}`;
       const said = await run(["adopt", "--url", url, "--ca", ca, "--cert", client.cert, "--key", lockedKey]);
-      const [, redrive = ""] = /^ *redeliver (dead redrive .*)$/m.exec(said) ?? expect.unreachable(said);
+      const [, redrive = ""] = /^ *npx redeliver (dead redrive .*)$/m.exec(said) ?? expect.unreachable(said);
       const words = redrive.replace("AMQP_PORT", String(started.tlsPorts.amqp)).split(" ");
       expect(await run(words)).toContain("there is no letter to send");
     });
