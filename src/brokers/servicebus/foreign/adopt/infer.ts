@@ -1,4 +1,4 @@
-import { copiesAmong } from "../../../../adopt/copies-among.ts";
+import { leftOutByName } from "../../../../adopt/left-out-by-name.ts";
 import type { FoundConsumer, FoundSystem, Unsaid } from "../../../../adopt/found.ts";
 import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
 import { ownedElsewhere } from "../../../../adopt/owned-elsewhere.ts";
@@ -70,7 +70,7 @@ export function inferSystem(
     refused,
     unsaid: [
       ...(only.length > 0 ? [] : leftOut.flatMap(ownerOf)),
-      ...(only.length > 0 ? [] : copiesAmong(leftOut.map(({ name: own }) => own))),
+      ...(only.length > 0 ? [] : queuesByName(leftOut, entities)),
       ...inferred.flatMap(({ unsaid }) => unsaid),
       ...(only.length > 0 || name !== null
         ? []
@@ -83,6 +83,14 @@ export function inferSystem(
       ...several(work, windows, "DuplicateDetectionHistoryTimeWindow", "duplicates"),
     ],
   });
+}
+
+function queuesByName(leftOut: readonly ReadEntity[], all: readonly ReadEntity[]): readonly Unsaid[] {
+  const queues = leftOut.filter(({ kind, forwardTo, isTier }) => kind === "queue" && forwardTo === null && !isTier);
+  return leftOutByName(
+    queues.map(({ path }) => path),
+    new Set(all.map(({ forwardDeadLetteredTo }) => forwardDeadLetteredTo)),
+  );
 }
 
 function waysFrom({ path, topic, forwardTo, forwardDeadLetteredTo }: ReadEntity) {

@@ -1,4 +1,4 @@
-import { copiesAmong } from "../../../../adopt/copies-among.ts";
+import { leftOutByName } from "../../../../adopt/left-out-by-name.ts";
 import type { FoundConsumer, FoundSystem, Unsaid } from "../../../../adopt/found.ts";
 import { nothingToAdopt } from "../../../../adopt/nothing-to-adopt.ts";
 import { deadElsewhere, ownedElsewhere } from "../../../../adopt/owned-elsewhere.ts";
@@ -86,7 +86,13 @@ export function inferSystem(
         ? []
         : [
             ...region.queues.filter(isDelay).map(({ name }) => ({ place: name, fact: delayOfEndpoint })),
-            ...copiesAmong(region.queues.filter((each) => !work.includes(each)).map(({ name }) => name)),
+            ...leftOutByName(
+              region.queues.filter((each) => !chosen.includes(each)).map(({ name }) => name),
+              new Set([
+                ...region.queues.filter(surroundings.isDeadLetterQueue).map(({ name }) => name),
+                ...inferred.map(({ deadToday }) => deadToday),
+              ]),
+            ),
             ...systemsApart(consumers),
           ]),
       ...(keys.size > 1 ? [severalKeys(work)] : []),
@@ -145,7 +151,7 @@ function consumerOf(
   deployment: Deployment,
   surroundings: Surroundings,
   { ends, unused, elsewhere }: Readonly<Record<"ends" | "unused" | "elsewhere", readonly string[]>>,
-): { readonly consumer: FoundConsumer; readonly unsaid: readonly Unsaid[] } {
+): { readonly consumer: FoundConsumer; readonly deadToday: string | null; readonly unsaid: readonly Unsaid[] } {
   const { name, fifo } = queue;
   const redrive = known(queue.redrive);
   const attempts = redrive?.maxReceiveCount ?? attemptsIfEndless;
@@ -188,6 +194,7 @@ function consumerOf(
       order: fifo ? { value: "per-key", from: `${name} is a FIFO queue` } : undefined,
       ...(lambda.options === undefined ? {} : { options: { lambda: lambda.options } }),
     },
+    deadToday: deadToday ?? null,
     unsaid: [
       ...sources.unsaid,
       ...(deadToday !== undefined && isElsewhere ? [deadElsewhere(deadToday, name)] : []),
