@@ -10,15 +10,15 @@ export type Purpose = "failures" | "copies" | "tools";
 
 /** True if the name says that messages wait there. Frameworks name their delay queues so. */
 export function isNamedForWaiting(queue: string): boolean {
-  return wordsOf(queue).some((word) => /^(delay(s|ed)?|wait(ing)?|retry|retries|later|deferred|backoff)$/.test(word));
+  return wordsOf(queue).some((word) => waiting.test(word));
 }
 
-/** True if the name says that an exchange brings messages back. */
+const waiting = /^(delay(s|ed)?|wait(ing)?|retry|retries|later|deferred|backoff)$/;
+
+/** True if the last word says that an exchange brings messages back. Others have business names, such as back-office. */
 export function isNamedForReturning(exchange: string): boolean {
-  return (
-    isNamedForWaiting(exchange) ||
-    wordsOf(exchange).some((word) => /^(again|back|redeliver(y|ed)?|requeue(d|s)?)$/.test(word))
-  );
+  const [last = ""] = wordsOf(exchange).slice(-1);
+  return waiting.test(last) || /^(again|back|redeliver(y|ed)?|requeue(d|s)?)$/.test(last);
 }
 
 const purposes: Readonly<Record<Exclude<Purpose, "tools">, ReadonlySet<string>>> = {

@@ -71,17 +71,29 @@ test.each(topologies)("$name is a source beside another one", ({ parts, sources 
   expect(Object.fromEntries(found)).toEqual(sources);
 });
 
+/** Retries of billing come back by the exchange. Other messages come from orders. */
+const returningBy = (name: string) =>
+  adoptText(
+    exported({
+      exchanges: [exchange("orders", "topic"), exchange(name, "direct")],
+      queues: [queue("billing", { ...quorum, ...deadTo("wait") }), queue("wait", waiting(5_000, name, "billing"))],
+      bindings: [binding("orders", "billing", "order.#"), binding(name, "billing", "billing")],
+    }),
+  ).draft.system;
+
+test.each(["back-office", "deferred-payments", "returns", "wait-list"])(
+  "the exchange %s is a source, because its name is one of a business",
+  (name) => {
+    const from = { orders: ["order.#"], [name]: ["billing"] };
+    expect(returningBy(name).consumers).toMatchObject({ billing: { from } });
+  },
+);
+
 test.each(["billing.retry", "orders.dlx", "again", "requeue", "billing-back"])(
   "the exchange %s is no source beside another one, because only letters pass it",
   (name) => {
-    const { draft } = adoptText(
-      exported({
-        exchanges: [exchange("orders", "topic"), exchange(name, "direct")],
-        queues: [queue("billing", { ...quorum, ...deadTo("wait") }), queue("wait", waiting(5_000, name, "billing"))],
-        bindings: [binding("orders", "billing", "order.#"), binding(name, "billing", "billing")],
-      }),
-    );
-    expect(draft.system.consumers).toMatchObject({ billing: { from: { orders: ["order.#"] } } });
-    expect(Object.keys(draft.system.sources ?? {})).toEqual(["orders"]);
+    const { consumers, sources } = returningBy(name);
+    expect(consumers).toMatchObject({ billing: { from: { orders: ["order.#"] } } });
+    expect(Object.keys(sources ?? {})).toEqual(["orders"]);
   },
 );
