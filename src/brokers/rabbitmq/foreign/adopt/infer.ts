@@ -195,8 +195,8 @@ function consumerOf(
 }
 
 /**
- * The names by which a framework shows: those that begin like the queue, those of Symfony's delays, and delays of the
- * virtual host that lead to the queue, also through the exchange with its name.
+ * The names that show the framework of a queue. They begin like the queue's name, or belong to delays. The shared delays
+ * of NServiceBus and Celery count if they lead to the queue, or to an exchange with its name.
  */
 function namesAround({ topology }: Looking, queue: string): readonly string[] {
   const delays = topology.bindings.flatMap(({ source, destination }) =>
