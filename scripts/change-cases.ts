@@ -208,7 +208,14 @@ export const changeCases: readonly ChangeCase[] = [
   change("`from` removed with `order`", billing(ordered), orderedQueue({})),
   change("another source in `from` with `order`", orderedFrom("orders"), orderedFrom("sales")),
   change("another region", {}, on({ region: "eu-central-1" })),
-  change("duplicate detection added", {}, on({ duplicates: "10m" })),
+  change(
+    "duplicate detection added",
+    {},
+    on({ duplicates: "10m" }),
+    "servicebus-migrate: keeps every message, and the declared order",
+  ),
+  change("duplicate detection added for one of two", {}, on({ duplicates: { billing: "10m" } })),
+  change("duplicate detection removed", on({ duplicates: "10m" }), {}),
   change("`deadQueue: shared`", {}, on({ deadQueue: "shared" }), oneDeadQueue, oneOnSqs, deadQueueOnServicebus),
   change(
     "`deadQueue: own`",

@@ -1,11 +1,12 @@
 import type { Consuming } from "../consume/port/consuming.ts";
 import type { AnyContract } from "../contract/contract.ts";
 import type { Checked, Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { TargetSide } from "../contract/own-strategy.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Subject } from "../explore/model.ts";
 import type { InPhase } from "../explore/phases.ts";
 import type { Assumed } from "./assumed.ts";
-import type { DeployedPart } from "./deployed-part.ts";
+import type { DeployedPart, Leftover } from "./deployed-part.ts";
 import type { Adopter } from "./adopter.ts";
 import type { Differ } from "./drift.ts";
 import type { Migrating, Watched } from "./migrating.ts";
@@ -208,14 +209,6 @@ export interface ChangeSide<System, Target> {
   readonly target: Target;
 }
 
-/** A resource of a system on a broker that no program declares any more. */
-export interface Leftover extends Pick<DeployedPart, "kind" | "name" | "holds" | "longestWaitMs"> {
-  /** Its virtual host, region or namespace. */
-  readonly place: string;
-  /** Requests or commands, in order, that remove it and everything that leads into it. */
-  readonly removal: readonly string[];
-}
-
 /** The interface of a broker's folder to the rest of Redeliver. */
 export interface Broker<
   Target,
@@ -234,12 +227,16 @@ export interface Broker<
   /** Checks a target that was written as data. A checked target comes back as it is. */
   readonly checkTarget: (input: TargetInput | Target) => Checked<Target>;
   readonly formatTarget: (target: Target) => string;
+  /** A checked target as a person writes it. Left out if that is the same. */
+  readonly asWritten?: (target: Target) => TargetInput;
   /** Stands between the parts of its default names. */
   readonly separator: "." | "-";
   /** The target of one consumer alone, without the settings of others. */
   readonly targetFor: (target: Target, consumer: string) => Target;
   /** The target with the settings of single consumers under other names. */
   readonly targetUnder: (target: Target, nameOf: (consumer: string) => string) => Target;
+  /** The target for old consumers beside new ones, if their queues can differ by it. Left out if they cannot. */
+  readonly targetBeside?: (beside: Target, sides: readonly TargetSide<Target>[]) => Target;
   /**
    * The target for a system that is deployed over one for an older target, if queues have to keep parts of that one. Left
    * out if they never have to.

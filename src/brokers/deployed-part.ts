@@ -19,3 +19,11 @@ export interface DeployedPart {
   /** The settings that cannot change while it exists. */
   readonly fixed: Readonly<Record<string, string | number | boolean>>;
 }
+
+/** A resource of a system on a broker that no program declares any more. */
+export interface Leftover extends Pick<DeployedPart, "kind" | "name" | "holds" | "longestWaitMs"> {
+  /** Its virtual host, region or namespace. */
+  readonly place: string;
+  /** Requests or commands, in order, that remove it and everything that leads into it. */
+  readonly removal: readonly string[];
+}

@@ -1,5 +1,5 @@
 import { brokerOf } from "../brokers/index.ts";
-import type { Leftover } from "../brokers/broker.ts";
+import type { Leftover } from "../brokers/deployed-part.ts";
 import { reasonOf } from "../migrate/left-behind.ts";
 import { visible } from "../diagnostics/visible.ts";
 import { auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts";

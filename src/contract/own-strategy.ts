@@ -11,6 +11,13 @@ export interface Strategies<Name extends string = string> {
   readonly strategies?: Readonly<Record<string, "auto" | Name>> | undefined;
 }
 
+/** Consumers that keep the settings of one target beside others that have those of another. */
+export interface TargetSide<Target> {
+  readonly target: Target;
+  /** By the name of a consumer beside the others: the one that its own target knows. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
 const path = ["target", "strategies"] as const;
 
 /** The target with the consumer's own strategy, and without those of others. */

@@ -79,6 +79,23 @@ export function withOldStrategies(from: Deployed, target: Target, keys: Readonly
   return named.ok ? named.value : target;
 }
 
+/** The old queues keep the settings that they have from the old target. */
+export function withOldSettings(
+  from: Deployed,
+  { system, target }: Pick<Deployed, "system" | "target">,
+  meanwhile: Target,
+  keys: ReadonlyMap<string, string>,
+): Target {
+  const old = new Map([...keys].map(([consumer, key]) => [key, consumer]));
+  const others = Object.keys(system.consumers).filter((consumer) => !old.has(consumer));
+  const names = new Map(others.map((consumer) => [consumer, consumer]));
+  const sides = [
+    { target: from.target, names: old },
+    { target, names },
+  ];
+  return brokerOf(target).targetBeside?.(meanwhile, sides) ?? meanwhile;
+}
+
 /** The settings of a consumer whose code waits go to the one that drains. So no function takes from its new queue. */
 export function withoutHeld(target: Target, held: readonly HeldBack[], keys: ReadonlyMap<string, string>): Target {
   const drained = new Map(held.map(({ consumer, before }) => [consumer, keys.get(before) ?? before]));

@@ -8,7 +8,15 @@ import { nameOfSystem, plan } from "../plan/plan.ts";
 import { type Deployed, deployedOf, needsUpgrade, overDeployed, partsBeside, underNewNames } from "./deployed.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { type ProvedChange, proveChange } from "./prove-change.ts";
-import { neverEmpty, sharingDead, sideBySide, withOldStrategies, withOwnDeadQueues, withoutHeld } from "./draining.ts";
+import {
+  neverEmpty,
+  sharingDead,
+  sideBySide,
+  withOldSettings,
+  withOldStrategies,
+  withOwnDeadQueues,
+  withoutHeld,
+} from "./draining.ts";
 import { freeKey, withNewQueues } from "./free-names.ts";
 import { type Holding, leftQueuesTaken } from "./held-queues.ts";
 import { type HeldBack, heldBack } from "./held-back.ts";
@@ -128,7 +136,8 @@ function inSteps(
   if (!final.ok) return impossible(final.diagnostics);
   const held = heldBack(from, final.value);
   const draining = sideBySide(...withOwnDeadQueues(from, final.value), keys);
-  const meanwhile = withOldStrategies(from, withoutHeld(sharingDead(from.target, target), held, keys), keys);
+  const named = withOldStrategies(from, withoutHeld(sharingDead(from.target, target), held, keys), keys);
+  const meanwhile = withOldSettings(from, to, named, keys);
   const beside = compiledFor(
     withOldSources(from, draining, sources, () => true),
     meanwhile,

@@ -1,5 +1,7 @@
+import { type Target, brokerOf } from "../brokers/index.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import { visible } from "../diagnostics/visible.ts";
+import { isEntry } from "../foreign/entries.ts";
 import type { Migration, MigrationStep } from "../migrate/plan-migration.ts";
 import { renderProofs } from "./verdicts.ts";
 
@@ -139,17 +141,26 @@ function gateOf({ moved, gone, sources, held, drained }: Migration): readonly st
 
 /**
  * The settings of the target until the last deployment. The old code keeps its strategy, and `auto` could choose another.
- * It also keeps its dead queue.
+ * Its queues also keep what they have from the target.
  */
 function meanwhileOf({ steps }: Migration, { target }: MigrationStep): readonly string[] {
   const last = steps.at(-1)?.target;
   if (last === undefined || target === last) return [];
-  const { strategies = {}, deadQueue } = target;
-  const named = Object.entries(strategies).map(([consumer, strategy]) => `${JSON.stringify(consumer)}: ${strategy}`);
-  return [
-    ...(named.length === 0 ? [] : [`strategies: { ${named.join(", ")} }`]),
-    ...(deadQueue === undefined || deadQueue === last.deadQueue ? [] : [`deadQueue: ${deadQueue}`]),
-  ];
+  const { asWritten = (each: Target) => each } = brokerOf(target);
+  const after = new Map(Object.entries(asWritten(last)).map(([key, value]) => [key, inFlow(value)]));
+  return Object.entries(asWritten(target)).flatMap(([key, value]) => {
+    const flow = inFlow(value);
+    return value === undefined || flow === after.get(key) ? [] : [`${key}: ${flow}`];
+  });
+}
+
+/** One line of YAML. */
+function inFlow(value: unknown): string {
+  if (typeof value === "string" && /^[\w.-]+$/.test(value)) return value;
+  if (!isEntry(value)) return JSON.stringify(value);
+  return `{ ${Object.entries(value)
+    .map(([key, each]) => `${JSON.stringify(key)}: ${inFlow(each)}`)
+    .join(", ")} }`;
 }
 
 function settingsOf({ settings }: Migration): readonly string[] {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { inject, test } from "vitest";
 
-import type { Leftover } from "../../src/brokers/broker.ts";
+import type { Leftover } from "../../src/brokers/deployed-part.ts";
 import { stageMigration } from "../support/change/migration-stage.ts";
 
 // The management API names a binding with arguments by a hash of them, and a key with its marks encoded.

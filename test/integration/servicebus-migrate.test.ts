@@ -10,7 +10,8 @@ import { consume } from "../../src/consume/consume.ts";
 import { type Deployed, readDeployed } from "../../src/migrate/deployed.ts";
 import { goingIn, readLock } from "../../src/migrate/lock.ts";
 import { planMigration } from "../../src/migrate/plan-migration.ts";
-import { checked } from "../support/examples.ts";
+import { checkTarget } from "../../src/brokers/index.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { inTurn } from "../support/in-turn.ts";
 import { type Said, runSeparately } from "../support/run-command.ts";
 import { applyToEmulator } from "../support/servicebus/apply.ts";
@@ -198,6 +199,15 @@ const changes = [
     old: "shop.billing",
     isHeld: false,
   },
+  {
+    name: "to a queue that detects duplicates",
+    before: { from: { orders: "all" } },
+    after: { from: { orders: "all" } },
+    target: { duplicates: { billing: "5m" } },
+    places: ["shop.orders", "shop.orders"],
+    old: "shop.billing",
+    isHeld: false,
+  },
 ] as const;
 
 test.each(changes)("a migration $name keeps every message, and the declared order", async (change) => {
@@ -207,7 +217,8 @@ test.each(changes)("a migration $name keeps every message, and the declared orde
     checked({ ...system({ billing: { ...common, ...own } }), ...more });
   const from = readDeployed(declaredOf(before), standard) as Deployed;
   const wanted = declaredOf(after, "more" in change ? change.more : {});
-  const planned = planMigration(from, wanted, from.target);
+  const target = accepted(checkTarget<"servicebus">({ ...standard, ...("target" in change ? change.target : {}) }));
+  const planned = planMigration(from, wanted, target);
   if (!planned.ok) throw new Error(planned.diagnostics[0]?.message);
   const { steps, held } = planned.value;
   expect([steps.length, held.length > 0]).toEqual([2, isHeld]);
@@ -262,9 +273,19 @@ test.each(changes)("a migration $name keeps every message, and the declared orde
   await waitUntil(() => published.every((body) => handled.includes(body)));
   const own = (bodies: readonly string[], key: string): readonly string[] =>
     [...new Set(bodies)].filter((body) => body.startsWith(key));
+  if ("target" in change)
+    expect(await detectsDuplicates(lab, ["shop.billing", "shop.billing.2"])).toEqual([false, true]);
   if (isHeld) for (const key of ["A", "B"]) expect(own(handled, key)).toEqual(own(published, key));
   expect(new Set(handled)).toEqual(new Set(published));
 });
+
+async function detectsDuplicates(
+  { administration }: Awaited<ReturnType<typeof startLab>>,
+  queues: readonly string[],
+): Promise<readonly boolean[]> {
+  const read = await Promise.all(queues.map((queue) => administration.getQueue(queue)));
+  return read.map(({ requiresDuplicateDetection }) => requiresDuplicateDetection);
+}
 
 interface Step {
   readonly system: ReturnType<typeof checked>;

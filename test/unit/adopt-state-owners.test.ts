@@ -153,7 +153,7 @@ test("Pulumi is forced to forget a protected resource", async () => {
 
 test("a queue that the import leaves out stays in its state", async () => {
   const id = "/subscriptions/1/resourceGroups/rg/providers/Microsoft.ServiceBus/namespaces/shop";
-  const queue = (name: string, requires_duplicate_detection: boolean) => ({
+  const queue = (name: string, partitioning_enabled: boolean) => ({
     mode: "managed",
     type: "azurerm_servicebus_queue",
     name,
@@ -161,7 +161,7 @@ test("a queue that the import leaves out stays in its state", async () => {
     instances: [
       {
         schema_version: 0,
-        attributes: { id: `${id}/queues/${name}`, name, namespace_id: id, requires_duplicate_detection },
+        attributes: { id: `${id}/queues/${name}`, name, namespace_id: id, partitioning_enabled },
       },
     ],
   });

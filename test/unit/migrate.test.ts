@@ -193,6 +193,17 @@ test("as JSON it has the declarations of all steps, and nothing is written", asy
   expect(existsSync(steps)).toBe(false);
 });
 
+test("a queue of Service Bus keeps its duplicate detection until the last step, and the text says so", async () => {
+  const target = join(folder, "target.yaml");
+  writeFileSync(target, "{ broker: servicebus, sku: standard, duplicates: 10m }");
+  const to = ["migrate", old, "--from", old, "--from-target", "servicebus@standard", "--target", target] as const;
+  const said = await runCommand([...to, "--output", steps]);
+  expect(said.code).toBe(0);
+  const settings = 'duplicates: { "billing": 10m }, strategies: { "billing-before": scheduled }';
+  expect(said.out).toContain(`1-beside.yaml, with this in the target: ${settings}`);
+  expect(said.out).toContain("2-last.yaml.\n");
+});
+
 test("the change to a target 4.x begins with the broker's upgrade, and keeps the arguments of queues", async () => {
   const to = (target: string): readonly string[] => ["migrate", old, ...fromOlder, "--target", target];
   const said = await runCommand(to("rabbitmq@4.3"));

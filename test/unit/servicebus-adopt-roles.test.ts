@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import { inferSystem } from "../../src/brokers/servicebus/foreign/adopt/infer.ts";
-import { brokers, parseTarget } from "../../src/index.ts";
+import { brokers, compileAndProve, parseTarget } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
+import { judgeDrift } from "../../src/migrate/judge-drift.ts";
 import { renderAdoption } from "../../src/report/adoption.ts";
-import { accepted } from "../support/examples.ts";
+import { accepted, checked } from "../support/examples.ts";
 import { adoptText, factsOf } from "../support/reported-by-adopt.ts";
 import { type ArmEntity, armTemplate } from "../support/servicebus/arm-template.ts";
 
@@ -146,15 +147,24 @@ test("a second stage has a consumer, because it makes dead letters of dead lette
   );
 });
 
-test("duplicate detection that a declaration takes away or adds changes the behaviour", () => {
+test("each queue keeps its own duplicate detection, and another one changes the behaviour", () => {
   const detecting = { requiresDuplicateDetection: true, duplicateDetectionHistoryTimeWindow: "PT10M" };
-  const adopted = adopt([
+  const template = armTemplate([
     ["queues", "pay", detecting],
     ["queues", "ship"],
   ]);
-  const reason = "Service Bus drops a duplicate there that comes within 10m";
-  expect(effectOf(adopted, "pay")).toMatchObject({ effect: "otherwise", reason });
-  expect(effectOf(adopted, "ship")).toMatchObject({ effect: "harmless" });
+  const { draft, judged, imports } = adoptText(template, "servicebus@standard", "shop", "servicebus");
+  expect(draft.options).toEqual({ duplicates: { pay: "10m" } });
+  expect(judged?.filter(({ effect }) => effect !== "harmless")).toEqual([]);
+  expect(imports.left).toEqual([]);
+  const read = accepted(brokers.servicebus.auditor.file.read(template));
+  const target = { broker: "servicebus", sku: "standard", duplicates: { ship: "10m" } } as const;
+  const proved = accepted(compileAndProve<"servicebus">(checked(draft.system), target));
+  const drift = accepted(brokers.servicebus.differ.compare(read, proved.compiled, proved.target));
+  expect(judgeDrift(drift)).toMatchObject([
+    { name: "pay", effect: "otherwise", reason: "Service Bus drops a duplicate there that comes within 10m" },
+    { name: "ship", effect: "otherwise", reason: "Service Bus drops no duplicates there, so they reach the handler" },
+  ]);
 });
 
 test.for<readonly [string, readonly ArmEntity[], string]>([

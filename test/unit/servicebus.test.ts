@@ -6,8 +6,9 @@ import type { EmulatorConfig } from "../../src/brokers/servicebus/make/export.ts
 import { forEver, isoDuration } from "../../src/brokers/servicebus/compile/iso-duration.ts";
 import { diagnoseQuotas } from "../../src/brokers/servicebus/compile/quotas.ts";
 import type { ServicebusTopology } from "../../src/brokers/servicebus/compile/topology.ts";
-import { brokers, checkSystem, compile, parseTarget, type TargetInput } from "../../src/index.ts";
-import { accepted, checked, oneConsumer } from "../support/examples.ts";
+import { checkTarget } from "../../src/brokers/index.ts";
+import { brokers, checkSystem, compile, compileAndProve, parseTarget, type TargetInput } from "../../src/index.ts";
+import { accepted, checked, oneConsumer, shopWith } from "../support/examples.ts";
 import { forAll } from "../support/for-all.ts";
 
 const standard = { broker: "servicebus", sku: "standard" } as const;
@@ -43,6 +44,19 @@ describe("bad input gives one diagnostic, with both numbers", () => {
     ["a lock above 5 min", {}, { lock: "6m" }, "RD221 target.lock: 6m is out of range: from 5s to 5m"],
     ["a lock below 5 s", {}, { lock: "4s" }, "RD221 target.lock: 4s is out of range: from 5s to 5m"],
     ["a window of 8 days", {}, { duplicates: "8d" }, "RD221 target.duplicates: 8d is out of range: from 20s to 7d"],
+    [
+      "a window of one consumer",
+      {},
+      { duplicates: { billing: "10x" } },
+      'RD221 target.duplicates.billing: "10x" is no duration',
+    ],
+    [
+      "a window of an unknown consumer",
+      {},
+      { duplicates: { biling: "10m" } },
+      'RD221 target.duplicates.biling: "biling" is no consumer with a work queue',
+    ],
+    ["windows as a list", {}, { duplicates: ["10m"] }, 'RD221 target.duplicates: ["10m"] is no duration'],
     [
       "the basic tier with duplicates",
       { from: { orders: "all" } },
@@ -123,6 +137,20 @@ describe("bad input gives one diagnostic, with both numbers", () => {
       "a topic name derived from this would have 261 characters; 260 are allowed",
       expect.stringContaining("is returned"),
     ]);
+  });
+
+  test("each consumer can have its own window of duplicate detection", () => {
+    const consumer = { from: { orders: "all" }, retry: { attempts: 3, backoff: { kind: "immediate" } } };
+    const duplicates = { billing: "10m", mail: "5m" } as const;
+    const system = checked(shopWith({ billing: consumer, mail: consumer, stock: consumer }));
+    const { compiled: all, target } = accepted(compileAndProve<"servicebus">(system, { ...standard, duplicates }));
+    const windows = all.topology.queues.map(({ name, duplicateDetectionMs }) => [name, duplicateDetectionMs]);
+    expect(windows).toEqual([
+      ["shop.billing", 600_000],
+      ["shop.mail", 300_000],
+      ["shop.stock", null],
+    ]);
+    expect(checkTarget(target)).toEqual({ ok: true, value: target, warnings: [] });
   });
 
   test("a refused target changes nothing", () => {

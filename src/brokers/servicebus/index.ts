@@ -1,4 +1,3 @@
-import { strategiesUnder, withOwnStrategy } from "../../contract/own-strategy.ts";
 import type { Adopter } from "../adopter.ts";
 import type { Broker } from "../broker.ts";
 import { auditor } from "./auditor.ts";
@@ -20,7 +19,15 @@ import { deployedPartsOf } from "./compile/parts.ts";
 import { claimOf, toDeploy } from "./compile/permissions.ts";
 import { rules } from "./rules.ts";
 import { stack } from "./stack.ts";
-import { type ServicebusTargetInput, checkServicebusTarget, parseServicebusTarget } from "./compile/target.ts";
+import {
+  type ServicebusTargetInput,
+  asWritten,
+  checkServicebusTarget,
+  parseServicebusTarget,
+  targetBeside,
+  targetForConsumer,
+  targetUnderNames,
+} from "./compile/target.ts";
 
 export interface ServicebusBroker extends Broker<
   ServicebusTarget,
@@ -46,8 +53,10 @@ export const servicebus: ServicebusBroker = Object.freeze({
   parseTarget: parseServicebusTarget,
   checkTarget: checkServicebusTarget,
   formatTarget,
-  targetFor: withOwnStrategy,
-  targetUnder: strategiesUnder,
+  asWritten,
+  targetFor: targetForConsumer,
+  targetUnder: targetUnderNames,
+  targetBeside,
   separator: ".",
   // It is one setting of the work queue. A user of Azure reports that dead letters which are there already are forwarded,
   // too: issue 301 of ServiceBusExplorer. This project has tried it on its emulator alone.

@@ -1,4 +1,4 @@
-import type { Leftover } from "../../broker.ts";
+import type { Leftover } from "../../deployed-part.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
 import { bindingKey, namesIn, policyKey } from "../compile/differences.ts";
 import { deadLetteringOf } from "../compile/topology.ts";

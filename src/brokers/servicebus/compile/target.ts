@@ -1,12 +1,30 @@
 import { distance } from "../../../diagnostics/distance.ts";
 
-import { type Duration, durationPattern, formatDurationMs, parseDurationMs } from "../../../declare/duration.ts";
+import {
+  type Duration,
+  asDuration,
+  durationPattern,
+  formatDurationMs,
+  parseDurationMs,
+} from "../../../declare/duration.ts";
 import { type Checked, type Diagnostic, accepted, diagnostic } from "../../../diagnostics/diagnostic.ts";
-import { misfit, unknownOptions, unknownStrategy, unknownTarget } from "../../../contract/shared-problems.ts";
+import {
+  misfit,
+  unknownOption,
+  unknownOptions,
+  unknownStrategy,
+  unknownTarget,
+} from "../../../contract/shared-problems.ts";
 import type { ServicebusTarget, Sku, StrategyName } from "./capabilities.ts";
 import { servicebusDefaults, servicebusLimits, skuNames, skus, strategyNames } from "./capabilities.ts";
+import type { Plan } from "../../../plan/plan.ts";
 import { diagnoseDeadQueue } from "../../../contract/shared-dead-queue.ts";
-import { diagnoseStrategies } from "../../../contract/own-strategy.ts";
+import {
+  type TargetSide,
+  diagnoseStrategies,
+  strategiesUnder,
+  withOwnStrategy,
+} from "../../../contract/own-strategy.ts";
 import { wordOf } from "../../../diagnostics/word-of.ts";
 
 /** A target as a person writes it, in code or in the configuration of a stack. */
@@ -21,8 +39,11 @@ export interface ServicebusTargetInput {
    * The time that a receiver holds a delivery alone without renewal, and so the wait after a crash. The default is 1m.
    */
   readonly lock?: Duration | undefined;
-  /** Duplicate detection of the work queues: the time that they remember the ids of messages. Left out for none. */
-  readonly duplicates?: Duration | undefined;
+  /**
+   * Duplicate detection of the work queues: the time that they remember the ids of messages. A mapping has a time for each
+   * consumer that wants one. Left out for none.
+   */
+  readonly duplicates?: Duration | Readonly<Record<string, Duration>> | undefined;
   /** `shared`: one queue of the system receives all dead letters by forwarding. */
   readonly deadQueue?: ServicebusTarget["deadQueue"] | undefined;
 }
@@ -55,7 +76,7 @@ export function checkServicebusTarget(input: ServicebusTargetInput | ServicebusT
       strategy,
       ...(strategies === undefined ? {} : { strategies: Object.freeze({ ...strategies }) }),
       lockMs: input.lock === undefined ? servicebusDefaults.lockMs : parseDurationMs(input.lock),
-      duplicateDetectionMs: input.duplicates === undefined ? null : parseDurationMs(input.duplicates),
+      ...detectionOf(input.duplicates),
       deadQueue,
     }),
   );
@@ -65,12 +86,75 @@ export function checkServicebusTarget(input: ServicebusTargetInput | ServicebusT
  * Writes a checked target as a person would. A stack may have changed the target that it remembers, and settings beside
  * the checked ones win.
  */
-function asWritten({ lockMs, duplicateDetectionMs, ...rest }: ServicebusTarget): ServicebusTargetInput {
+export function asWritten({
+  lockMs,
+  duplicateDetectionMs,
+  duplicateDetectionMsOf,
+  ...rest
+}: ServicebusTarget): ServicebusTargetInput {
   return {
-    lock: `${lockMs}ms` as Duration,
-    ...(duplicateDetectionMs === null ? {} : { duplicates: `${duplicateDetectionMs}ms` as Duration }),
+    lock: asDuration(lockMs),
+    ...(duplicateDetectionMs === null ? {} : { duplicates: asDuration(duplicateDetectionMs) }),
+    ...(duplicateDetectionMsOf && { duplicates: mapped(duplicateDetectionMsOf, asDuration) }),
     ...rest,
   };
+}
+
+function mapped<From, To>(all: Readonly<Record<string, From>>, to: (one: From) => To): Readonly<Record<string, To>> {
+  return Object.freeze(Object.fromEntries(Object.entries(all).map(([consumer, one]) => [consumer, to(one)])));
+}
+
+function detectionOf(
+  duplicates: ServicebusTargetInput["duplicates"],
+): Pick<ServicebusTarget, "duplicateDetectionMs" | "duplicateDetectionMsOf"> {
+  if (duplicates === undefined) return { duplicateDetectionMs: null };
+  return typeof duplicates === "string"
+    ? { duplicateDetectionMs: parseDurationMs(duplicates) }
+    : { duplicateDetectionMs: null, duplicateDetectionMsOf: mapped(duplicates, parseDurationMs) };
+}
+
+/** The target of one consumer, without the settings of others. */
+export function targetForConsumer(target: ServicebusTarget, consumer: string): ServicebusTarget {
+  const { duplicateDetectionMsOf: own, ...rest } = withOwnStrategy(target, consumer);
+  if (own === undefined) return rest;
+  return { ...rest, duplicateDetectionMs: Object.hasOwn(own, consumer) ? (own[consumer] ?? null) : null };
+}
+
+/** The target with the settings of single consumers under other names. */
+export function targetUnderNames(target: ServicebusTarget, nameOf: (consumer: string) => string): ServicebusTarget {
+  const named = strategiesUnder(target, nameOf);
+  const own = target.duplicateDetectionMsOf;
+  if (own === undefined) return named;
+  const renamed = Object.entries(own).map(([consumer, timeMs]) => [nameOf(consumer), timeMs] as const);
+  return { ...named, duplicateDetectionMsOf: Object.fromEntries(renamed) };
+}
+
+/** The target for old consumers beside new ones. A queue detects duplicates as long as it exists, or never. */
+export function targetBeside(
+  beside: ServicebusTarget,
+  sides: readonly TargetSide<ServicebusTarget>[],
+): ServicebusTarget {
+  const { duplicateDetectionMsOf: _, ...rest } = beside;
+  const times = sides.flatMap(({ target, names }) =>
+    [...names].map(([name, own]) => [name, targetForConsumer(target, own).duplicateDetectionMs] as const),
+  );
+  const [first = null, ...others] = new Set(times.map(([, timeMs]) => timeMs));
+  if (others.length === 0) return { ...rest, duplicateDetectionMs: first };
+  const known = times.flatMap(([name, timeMs]) => (timeMs === null ? [] : [[name, timeMs] as const]));
+  return { ...rest, duplicateDetectionMs: null, duplicateDetectionMsOf: Object.fromEntries(known) };
+}
+
+/** Finds times for consumers that the declaration does not have, or that have no work queue. */
+export function diagnoseDuplicates(
+  { consumers }: Plan,
+  { duplicateDetectionMsOf = {} }: ServicebusTarget,
+): Diagnostic[] {
+  const known = consumers.flatMap(({ consumer, retry }) => (retry === null ? [] : [consumer]));
+  return Object.keys(duplicateDetectionMsOf).flatMap((name) =>
+    known.includes(name)
+      ? []
+      : [unknownOption(["target", "duplicates", name], "consumer with a work queue", name, known)],
+  );
 }
 
 const optionNames = ["broker", "sku", "strategy", "strategies", "lock", "duplicates", "deadQueue"];
@@ -89,11 +173,32 @@ function noSku(sku: string): Diagnostic {
 function lockProblem(lock: unknown): Diagnostic[] {
   if (lock === undefined) return [];
   const range = `from ${formatDurationMs(servicebusLimits.leastLockMs)} to ${formatDurationMs(servicebusLimits.lockMs)}`;
-  return outOfRange("lock", lock, range, servicebusLimits.leastLockMs, servicebusLimits.lockMs);
+  return outOfRange(["lock"], lock, range, servicebusLimits.leastLockMs, servicebusLimits.lockMs);
+}
+
+/** Checks the times as a person wrote them: one for all, or one for each of some consumers. */
+function duplicatesProblems(sku: Sku, duplicates: unknown): Diagnostic[] {
+  const { leastDuplicateDetectionMs: leastMs, duplicateDetectionMs: mostMs } = servicebusLimits;
+  const range = `from ${formatDurationMs(leastMs)} to ${formatDurationMs(mostMs)}`;
+  if (duplicates === undefined) return [];
+  const isMapping = typeof duplicates === "object" && duplicates !== null && !Array.isArray(duplicates);
+  const times = isMapping ? Object.entries(duplicates) : [[null, duplicates] as const];
+  return [
+    ...times.flatMap(([consumer, time]) =>
+      outOfRange(consumer === null ? ["duplicates"] : ["duplicates", consumer], time, range, leastMs, mostMs),
+    ),
+    ...(skus[sku].duplicateDetection ? [] : [absent(sku, "duplicates", "duplicate detection", wordOf(duplicates))]),
+  ];
 }
 
 /** Refuses a duration of ISO 8601 like any other text, because P5M is five months there, and PT5M five minutes. */
-function outOfRange(field: string, value: unknown, range: string, leastMs: number, mostMs: number): Diagnostic[] {
+function outOfRange(
+  place: readonly string[],
+  value: unknown,
+  range: string,
+  leastMs: number,
+  mostMs: number,
+): Diagnostic[] {
   const text = wordOf(value);
   const durationMs = durationPattern.test(text) ? parseDurationMs(text) : null;
   if (durationMs !== null && durationMs >= leastMs && durationMs <= mostMs) return [];
@@ -104,25 +209,22 @@ function outOfRange(field: string, value: unknown, range: string, leastMs: numbe
   const notes = text.startsWith("P")
     ? ["Redeliver writes the durations of ISO 8601 itself; P5M is five months there, and PT5M five minutes"]
     : [];
-  return [misfit(["target", field], value, message, `write a duration ${range}, such as 1m`, notes)];
+  return [misfit(["target", ...place], value, message, `write a duration ${range}, such as 1m`, notes)];
 }
 
 /** Finds settings that the tier does not have. */
 function tierProblems(sku: Sku, { duplicates, deadQueue }: ServicebusTargetInput): Diagnostic[] {
-  const { leastDuplicateDetectionMs: leastMs, duplicateDetectionMs: mostMs } = servicebusLimits;
-  const range = `from ${formatDurationMs(leastMs)} to ${formatDurationMs(mostMs)}`;
-  const absent = (field: string, what: string, value: string): Diagnostic =>
-    diagnostic("RD704", {
-      path: `target.${field}`,
-      message: `the ${sku} tier has no ${what}`,
-      value,
-      help: "use the standard tier, or leave it out",
-    });
   return [
-    ...(duplicates === undefined ? [] : outOfRange("duplicates", duplicates, range, leastMs, mostMs)),
-    ...(duplicates === undefined || skus[sku].duplicateDetection
-      ? []
-      : [absent("duplicates", "duplicate detection", duplicates)]),
-    ...(deadQueue !== "shared" || skus[sku].forwarding ? [] : [absent("deadQueue", "forwarding", deadQueue)]),
+    ...duplicatesProblems(sku, duplicates),
+    ...(deadQueue !== "shared" || skus[sku].forwarding ? [] : [absent(sku, "deadQueue", "forwarding", deadQueue)]),
   ];
+}
+
+function absent(sku: Sku, field: string, what: string, value: string): Diagnostic {
+  return diagnostic("RD704", {
+    path: `target.${field}`,
+    message: `the ${sku} tier has no ${what}`,
+    value,
+    help: "use the standard tier, or leave it out",
+  });
 }

@@ -1,4 +1,4 @@
-import type { Leftover } from "../../broker.ts";
+import type { Leftover } from "../../deployed-part.ts";
 import type { ServicebusCompiled } from "../compile/compile.ts";
 import type { AuditedEntity, Deployment } from "./deployment.ts";
 import { sharedDeadQueueName } from "../compile/names.ts";

@@ -1,4 +1,4 @@
-import type { Leftover } from "../../broker.ts";
+import type { Leftover } from "../../deployed-part.ts";
 import type { SqsCompiled } from "../compile/compile.ts";
 import { type Deployment, known } from "./deployment.ts";
 

@@ -46,21 +46,20 @@ export function inferSystem(
       refused,
     );
   const name = systemOf(work, entities);
-  const inferred = work.map((each) => consumerOf(each, keyOf(each, name), entities, { system: name, isWhole }));
   const isShared = name !== null && work.every((each) => each.forwardDeadLetteredTo === sharedDeadQueueName(name));
   const locks = allOf(work, "lockDurationMs");
   const longestLockMs = Math.max(...locks);
-  const windows = allOf(
-    work.filter(({ kind }) => kind === "queue"),
-    "duplicateDetectionMs",
-  );
+  const queues = work.filter(({ kind }) => kind === "queue");
+  const [windowMs = 0, ...otherWindows] = allOf(queues, "duplicateDetectionMs");
+  const context = { system: name, isWhole, detectsAlone: otherWindows.length > 0 };
+  const inferred = work.map((each) => consumerOf(each, keyOf(each, name), entities, context));
   return accepted({
     name,
     strategy: null,
     options: {
       // The longest lock takes no message back earlier than today.
       ...(longestLockMs !== 60_000 ? { lock: asDuration(longestLockMs) } : {}),
-      ...(windows.length === 1 && windows[0] !== 0 ? { duplicates: asDuration(windows[0] ?? 0) } : {}),
+      ...(otherWindows.length === 0 && windowMs !== 0 ? { duplicates: asDuration(windowMs) } : {}),
       ...(isShared ? { deadQueue: "shared" } : {}),
     },
     consumers: inferred.map(({ consumer }) => consumer),
@@ -79,8 +78,7 @@ export function inferSystem(
             entities.flatMap(waysFrom),
           )),
       ...(isShared ? [] : work.flatMap((each) => forwarded(each, work))),
-      ...several(work, locks, "LockDuration", "lock"),
-      ...several(work, windows, "DuplicateDetectionHistoryTimeWindow", "duplicates"),
+      ...severalLocks(work, locks),
     ],
   });
 }
@@ -103,18 +101,13 @@ function allOf(work: readonly ReadEntity[], setting: "lockDurationMs" | "duplica
   return [...new Set(work.map((each) => each[setting] ?? 0))];
 }
 
-function several(
-  work: readonly ReadEntity[],
-  values: readonly number[],
-  what: string,
-  option: string,
-): readonly Unsaid[] {
-  if (values.length < 2) return [];
-  const all = values.map((each) => (each === 0 ? "none" : formatDurationMs(each))).join(" and ");
+function severalLocks(work: readonly ReadEntity[], locksMs: readonly number[]): readonly Unsaid[] {
+  if (locksMs.length < 2) return [];
+  const all = locksMs.map(formatDurationMs).join(" and ");
   return [
     {
       place: work.map(({ path }) => path).join(", "),
-      fact: `${what} is ${all}, and ${option} of a target is one for all queues`,
+      fact: `LockDuration is ${all}, and lock of a target is one for all queues`,
     },
   ];
 }
@@ -158,7 +151,11 @@ function consumerOf(
   entity: ReadEntity,
   key: string,
   all: readonly ReadEntity[],
-  { system, isWhole }: { readonly system: string | null; readonly isWhole: boolean },
+  {
+    system,
+    isWhole,
+    detectsAlone,
+  }: { readonly system: string | null; readonly isWhole: boolean; readonly detectsAlone: boolean },
 ): { readonly consumer: FoundConsumer; readonly unsaid: readonly Unsaid[] } {
   const { path, name, maxDeliveryCount, requiresSession } = entity;
   const inSubscription = isSubscription(entity);
@@ -207,10 +204,7 @@ function consumerOf(
       crashDeliveries: isWaiting ? { value: attempts, from: `MaxDeliveryCount of ${path} is ${attempts}` } : undefined,
       parked: all.some((each) => each.path === parked) ? { value: parked, from: `${parked} is there` } : undefined,
       order: requiresSession === true ? { value: "per-key", from: `${path} requires sessions` } : undefined,
-      // The names of hand-made tiers are their own.
-      ...(tiers.some((each) => each.path.startsWith(tierName(path, "")))
-        ? { options: { strategies: "ttl-tier" } }
-        : {}),
+      options: { ...strategyOf(path, tiers), ...(detectsAlone && !inSubscription ? detectionOf(entity) : {}) },
     },
     unsaid: [
       ...sources.unsaid,
@@ -221,4 +215,13 @@ function consumerOf(
       })),
     ],
   };
+}
+
+/** The names of hand-made tiers are their own. */
+function strategyOf(path: string, tiers: readonly ReadEntity[]): FoundConsumer["options"] {
+  return tiers.some((each) => each.path.startsWith(tierName(path, ""))) ? { strategies: "ttl-tier" } : {};
+}
+
+function detectionOf({ duplicateDetectionMs: windowMs }: ReadEntity): FoundConsumer["options"] {
+  return windowMs === null ? {} : { duplicates: asDuration(windowMs) };
 }
