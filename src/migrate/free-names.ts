@@ -3,6 +3,7 @@ import { sharesDeadQueue } from "../contract/shared-dead-queue.ts";
 import type { Consumer, System } from "../declare/system.ts";
 import { type Separator, namesOfQueues } from "../plan/names.ts";
 import type { Deployed } from "./deployed.ts";
+import { type HeldQueues, otherSettings } from "./held-queues.ts";
 
 /** A key that nothing else has. */
 export function freeKey(taken: object, own: string, word = "before"): string {
@@ -20,20 +21,18 @@ export function nextGeneration(name: string, separator: Separator, taken: Readon
 }
 
 /** The new system, with another queue for each consumer that would else have its old one. */
-export function withNewQueues(
-  from: Deployed,
-  to: Deployed,
-  wanted: readonly string[],
-  names: readonly string[],
-): System {
-  const taken = new Set([...names, ...[...from.parts, ...to.parts].map(({ name }) => name)]);
+export function withNewQueues(from: Deployed, to: Deployed, wanted: readonly string[], held: HeldQueues): System {
+  const left = Object.entries(held).flatMap(([queue, { deadQueue }]) => [queue, deadQueue ?? []].flat());
+  const taken = new Set([...left, ...[...from.parts, ...to.parts].map(({ name }) => name)]);
   const { separator } = brokerOf(from.target);
   const moving = new Set(wanted);
   const consumers = Object.entries(to.system.consumers).map(([consumer, declared]): readonly [string, Consumer] => {
     if (!moving.has(consumer)) return [consumer, declared];
     const old = namesOfQueues(from.system, consumer, separator);
     const [was, would] = [from.contracts.get(consumer), to.contracts.get(consumer)];
-    const isFree = was?.workQueue !== would?.workQueue;
+    // Its first queue may be there with the arguments of another strategy.
+    const isOther = otherSettings(held, would?.workQueue ?? null, to).length > 0;
+    const isFree = was?.workQueue !== would?.workQueue && !isOther;
     // A suffix or the broker itself may tell the dead queues apart.
     if (isFree && was?.deadQueue !== would?.deadQueue) return [consumer, declared];
     const { formerly: _, ...rest } = declared;

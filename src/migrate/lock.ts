@@ -37,7 +37,12 @@ const held = z.strictObject({
   digest: z.string(),
   queues: z.record(
     z.string(),
-    z.strictObject({ system: z.string(), consumer: z.string(), deadQueue: z.string().nullable() }),
+    z.strictObject({
+      system: z.string(),
+      consumer: z.string(),
+      deadQueue: z.string().nullable(),
+      fixed: z.record(z.string(), z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))).optional(),
+    }),
   ),
 });
 

@@ -18,7 +18,7 @@ import {
   withoutHeld,
 } from "./draining.ts";
 import { freeKey, withNewQueues } from "./free-names.ts";
-import { type Holding, leftQueuesTaken } from "./held-queues.ts";
+import { type HeldQueues, type Holding, leftQueuesTaken } from "./held-queues.ts";
 import { type HeldBack, heldBack } from "./held-back.ts";
 import {
   type LeftSource,
@@ -100,7 +100,7 @@ export function planMigration(
   if (!named.ok) return impossible(refused);
   const moved = refused.length === 0 ? [] : movedIn(from, named.value);
   if (moved.length > 0 || sources.length > 0 || (gone.length > 0 && refused.length === 0)) {
-    const steps = inSteps(from, named.value, { wanted: moved, gone, sources, start, names: namesLeft(old) });
+    const steps = inSteps(from, named.value, { wanted: moved, gone, sources, start, left: old.held ?? {} });
     const reasons = refused.flatMap(({ message, notes }) => [message, ...notes]);
     if (steps.ok) return { ...steps, value: { ...own, ...steps.value, reasons } };
     // Nobody would read the new queues after a way back that drains nothing.
@@ -115,14 +115,14 @@ export function planMigration(
 interface Draining extends Pick<Migration, "gone" | "sources"> {
   readonly wanted: readonly string[];
   readonly start: Deployed;
-  /** The names of queues that earlier consumers left behind. */
-  readonly names: readonly string[];
+  /** The queues that earlier consumers left behind. */
+  readonly left: HeldQueues;
 }
 
 function inSteps(
   from: Deployed,
   to: Deployed,
-  { wanted, gone, sources: leaving, start, names }: Draining,
+  { wanted, gone, sources: leaving, start, left }: Draining,
 ): Checked<Omit<Migration, "upgradeTo" | "settings" | "reasons">> {
   const { system, target } = to;
   const keys = new Map([
@@ -132,7 +132,7 @@ function inSteps(
   const sources = takenMeanwhile(from, system, leaving, keys);
   const endless = neverEmpty(from, sources, keys);
   if (endless.length > 0) return impossible(endless);
-  const final = compiledFor(withNewQueues(from, to, wanted, names), target);
+  const final = compiledFor(withNewQueues(from, to, wanted, left), target);
   if (!final.ok) return impossible(final.diagnostics);
   const held = heldBack(from, final.value);
   const draining = sideBySide(...withOwnDeadQueues(from, final.value), keys);
@@ -242,10 +242,6 @@ function movedIn(from: Deployed, to: Deployed): readonly string[] {
   const fixed = new Set(fixedParts(from, to).map(({ consumer }) => consumer));
   const staying = Object.keys(to.system.consumers).filter((consumer) => Object.hasOwn(from.system.consumers, consumer));
   return staying.filter((consumer) => fixed.has(null) || fixed.has(consumer));
-}
-
-function namesLeft({ held = {} }: Holding): readonly string[] {
-  return Object.entries(held).flatMap(([queue, { deadQueue }]) => [queue, deadQueue ?? []].flat());
 }
 
 function movedOf(from: Deployed, beside: Deployed, consumer: string, before: string) {

@@ -142,10 +142,17 @@ function differencesOf(old: DeployedPart, part: DeployedPart): string[] {
   // Its owner may have made it anew.
   if (old.owner === "other" && part.owner === "other") return [];
   const known = [old, part].find(({ owner }) => owner === "other");
-  const names = Object.keys(known?.fixed ?? { ...old.fixed, ...part.fixed });
+  return fixedDifferences(old.fixed, part.fixed, Object.keys(known?.fixed ?? { ...old.fixed, ...part.fixed }));
+}
+
+export function fixedDifferences(
+  old: DeployedPart["fixed"],
+  next: DeployedPart["fixed"],
+  names: readonly string[] = Object.keys({ ...old, ...next }),
+): string[] {
   return names
-    .filter((name) => old.fixed[name] !== part.fixed[name])
-    .map((name) => `${name} is ${valueOf(old.fixed[name])} and would be ${valueOf(part.fixed[name])}`);
+    .filter((name) => old[name] !== next[name])
+    .map((name) => `${name} is ${valueOf(old[name])} and would be ${valueOf(next[name])}`);
 }
 
 function valueOf(value: DeployedPart["fixed"][string] | undefined): string {

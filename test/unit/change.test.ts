@@ -179,7 +179,14 @@ test("the state is compared with the new deployment, and the taken sources are r
     warnings: [],
     left: [],
     taken: { shop: { billing: ["orders"] } },
-    held: { "shop.billing": { system: "shop", consumer: "billing", deadQueue: "shop.billing.dead" } },
+    held: {
+      "shop.billing": {
+        system: "shop",
+        consumer: "billing",
+        deadQueue: "shop.billing.dead",
+        fixed: { "shop.billing": expect.any(Object) as object, "shop.billing.dead": expect.any(Object) as object },
+      },
+    },
   });
   const native = deployed(shop, rabbitmq("4.3", "native"));
   const { problems, left } = compareChange(kept({}), native) ?? {};
