@@ -45,6 +45,11 @@ export function purposeOf(queue: string): Purpose | null {
   return names.find((purpose) => last.some((word) => purposes[purpose].has(word))) ?? null;
 }
 
+/** True for a queue of messages that are given up: failures, and those that nobody took in time. */
+export function isNamedForEnds(queue: string): boolean {
+  return purposeOf(queue) === "failures" || wordsOf(queue).at(-1) === "expired";
+}
+
 /** True if the word for the purpose is one of events as well, such as payment.failed. Nobody calls an event a dead letter. */
 export function mayBeOfEvents(queue: string): boolean {
   const purpose = purposeOf(queue);

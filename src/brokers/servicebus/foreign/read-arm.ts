@@ -73,7 +73,16 @@ function namedOf({ type, name, properties, scope, isExisting }: ArmResource): {
   const [namespace = "", ...names] = typeof resolved === "string" ? resolved.split("/") : [];
   const isNamed = typeof resolved === "string" && (names.length > 0 || kind === "namespace");
   if (!isNamed || properties === null) return { unnamed: { kind, name } };
-  return { named: { kind, namespace, names, properties: resolvedProperties(properties, scope) } };
+  const own = resolvedProperties(properties, scope);
+  return { named: { kind, namespace, names, properties: kind === "rule" ? withFilter(own) : own } };
+}
+
+/** The version 2015-08-01 of the API calls each filter of a rule `filter`. */
+function withFilter({ filter, ...properties }: Entry): Entry {
+  if (!isEntry(filter)) return properties;
+  return "sqlExpression" in filter
+    ? { filterType: "SqlFilter", sqlFilter: filter, ...properties }
+    : { filterType: "CorrelationFilter", correlationFilter: filter, ...properties };
 }
 
 /** The values of a template. A parameter without a default value is unknown, but names and destinations need one. */

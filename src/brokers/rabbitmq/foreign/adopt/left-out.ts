@@ -26,23 +26,30 @@ function ownerOf({ topology, surroundings }: Looking, { queue, goesWith }: Effec
   if (isOfMqtt(queue)) return "it belongs to one client of MQTT, and a client does not retry";
   const expires = topology.queues.find(({ name }) => name === queue)?.arguments["x-expires"];
   const isUnused = expires !== undefined && surroundings.shapeOf(queue) === "work";
-  return goesWith.length > 0 || isUnused
+  // A restart deletes a queue that is not durable, but instances may share it.
+  return goesWith.some((end) => end !== "restart") || isUnused
     ? 'the broker deletes it by itself, so it belongs to one instance; write delivery: "every-instance" for its consumer'
     : null;
 }
 
 /**
  * The purpose by the name of a queue. A queue for copies or replies is a work queue if it keeps its failures: by an
- * argument, because a policy may be for all queues.
+ * argument, because a policy may be for all queues. So is one for failures that producers publish to, such as an event
+ * `payment.failed`.
  */
 function useOf({ topology, surroundings }: Looking, { queue }: EffectiveSettings): Purpose | null {
   const purpose = purposeOf(queue);
   const own = topology.queues.find(({ name }) => name === queue)?.arguments ?? {};
-  const isRetried = purpose === "copies" && ("x-dead-letter-exchange" in own || "x-delivery-limit" in own);
+  const keepsFailures = "x-dead-letter-exchange" in own || "x-delivery-limit" in own;
+  const isPublished =
+    surroundings.fedBy(queue) === "producers" &&
+    waysInto(topology, queue).some(({ source }) => purposeOf(source) !== "failures");
+  const isRetried = keepsFailures && (purpose === "copies" || isPublished);
   return isRetried || surroundings.takesEvents(queue) ? null : purpose;
 }
 
 const otherUses = {
+  failures: "it holds failed messages; if it has a consumer, name it with --queue",
   copies: "it holds copies or replies, and nobody retries these",
   tools: "a tool of NServiceBus consumes it, and retries by itself",
 };
@@ -76,10 +83,8 @@ export function leftOut(
     );
   const shovel = shape === "work" ? shovelFrom(looking, queue) : undefined;
   if (shovel !== undefined) return said(`the shovel ${shovel} takes its messages on, and nobody retries these`);
-  const purpose = useOf(looking, settings);
-  return shape !== "work" || purpose === null || purpose === "failures"
-    ? []
-    : said(`by its name ${otherUses[purpose]}`);
+  const purpose = shape === "work" && !deadQueues.includes(queue) ? useOf(looking, settings) : null;
+  return purpose === null ? [] : said(`by its name ${otherUses[purpose]}`);
 }
 
 /** The reason that a queue is none to adopt, although a person names it. */

@@ -1,5 +1,5 @@
 import type { FoundConsumer, Unsaid } from "../../../../adopt/found.ts";
-import { type EffectiveSettings, versionRules } from "../../prove/semantics.ts";
+import { type EffectiveSettings, dropsHead, versionRules } from "../../prove/semantics.ts";
 import { purposeOf } from "../../../../foreign/purpose.ts";
 import type { Course } from "./course.ts";
 import { type Looking, shovelFrom } from "./looking.ts";
@@ -11,9 +11,9 @@ const reasons: Readonly<Record<string, string>> = {
     "a compiled queue is a quorum queue, which has the priorities of its version: none up to 3.13, two from 4.0, and 0 to 31 from 4.3",
   "single-active-consumer": "a declaration lets all instances take messages",
   "max-length":
-    "queueArguments.maxLength has it under native and deferred, and a full queue then refuses messages; without it the queue has no limit",
+    "queueArguments.maxLength has it, and a full queue then refuses messages; without it the queue has no limit",
   "max-length-bytes":
-    "queueArguments.maxLengthBytes has it under native and deferred, and a full queue then refuses messages; without it the queue has no limit",
+    "queueArguments.maxLengthBytes has it, and a full queue then refuses messages; without it the queue has no limit",
   "message-ttl": "in a compiled work queue no message expires",
   expires: "a compiled queue stays without use",
   "consumer-timeout": "this version of RabbitMQ ignores it",
@@ -29,6 +29,13 @@ const deadReasons: typeof reasons = {
   "max-length": "a full queue drops letters today, and a compiled dead queue has no limit",
   "max-length-bytes": "a full queue drops letters today, and a compiled dead queue has no limit",
   expires: "the broker deletes the unused queue with its letters today, and a compiled queue stays without use",
+};
+
+/** The limits by which a work queue without a dead-letter exchange loses messages. */
+const deleting: typeof reasons = {
+  "message-ttl": "the broker deletes expired messages today, and in a compiled work queue no message expires",
+  "max-length": "a full queue drops its oldest messages today, and a compiled one never does",
+  "max-length-bytes": "a full queue drops its oldest messages today, and a compiled one never does",
 };
 
 const lengthKeys: readonly string[] = ["max-length", "max-length-bytes"];
@@ -87,7 +94,9 @@ export function unsaidOf(
   const hasLimits = lengthLimitsOf(looking, settings) !== undefined;
   const handedOn = course.dead !== null && looking.surroundings.shapeOf(course.dead) === "work" ? course.dead : null;
   const isTimed = own["x-consumer-timeout"] === undefined || hasTimeout;
+  const losing = keysThatDelete(settings);
   const others = Object.keys(reasons)
+    .filter((key) => !losing.includes(key))
     .filter((key) => !isInferred(key) && !(hasLimits && lengthKeys.includes(key)))
     .filter((key) => key !== "consumer-timeout" || !isTimed);
   return [
@@ -99,9 +108,7 @@ export function unsaidOf(
         ]
       : []),
     ...valuesAmong(looking, queue, others),
-    ...(course.end === "lost"
-      ? [{ ...said("a rejected message has no way on, and the broker deletes it today"), isLoss: true as const }]
-      : []),
+    ...lossesOf(looking, settings, course),
     ...looking.shovels.flatMap(({ name, intoQueue }) =>
       intoQueue === queue
         ? [
@@ -126,6 +133,31 @@ export function unsaidOf(
       ? []
       : [said("nothing counts its crashes today; a declaration always ends them, here after a guess")]),
   ];
+}
+
+const asLoss = (fact: Unsaid): Unsaid => ({ ...fact, isLoss: true });
+
+/** A dead-letter exchange gets what expires, or falls out of a full queue. */
+function keysThatDelete(settings: EffectiveSettings): readonly string[] {
+  if (settings.deadLetterExchange !== null) return [];
+  return ["message-ttl", ...(dropsHead(settings) ? lengthKeys : [])];
+}
+
+/** The ways in which it loses messages today. */
+function lossesOf(looking: Looking, settings: EffectiveSettings, { end }: Course): readonly Unsaid[] {
+  const { queue, goesWith } = settings;
+  const facts = [
+    ...(goesWith.includes("restart")
+      ? [
+          "it is not durable: a restart of the broker deletes it with its messages, and from 4.3 on the broker refuses such a queue by default",
+        ]
+      : []),
+    ...(end === "lost" ? ["a rejected message has no way on, and the broker deletes it today"] : []),
+  ];
+  return [
+    ...valuesAmong(looking, queue, keysThatDelete(settings), deleting),
+    ...facts.map((fact) => ({ place: queue, fact })),
+  ].map(asLoss);
 }
 
 /** RD417 of the audit, for the code of others. */
@@ -155,7 +187,7 @@ export function unsaidOfDead(looking: Looking, dead: string): readonly Unsaid[] 
       },
     ];
   return [
-    ...valuesAmong(looking, dead, keys, deadReasons).map((each) => ({ ...each, isLoss: true as const })),
+    ...valuesAmong(looking, dead, keys, deadReasons).map(asLoss),
     ...(shovel === undefined
       ? []
       : [{ place: dead, fact: `the shovel ${shovel} takes its letters away, so redeliver dead does not find them` }]),

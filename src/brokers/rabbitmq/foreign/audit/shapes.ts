@@ -8,7 +8,7 @@ import type {
 import { type TopicIndex, topicIndex } from "../../prove/topic-index.ts";
 import { anyKeyLike, keyThrough, unknownHeaders } from "../../prove/unknown-message.ts";
 import { isSharedDelay } from "../adopt/frameworks.ts";
-import { isNamedForWaiting, mayBeOfEvents, purposeOf } from "../../../../foreign/purpose.ts";
+import { isNamedForEnds, isNamedForWaiting, mayBeOfEvents, purposeOf } from "../../../../foreign/purpose.ts";
 
 /**
  * The purpose of a queue, as far as its place in the topology shows.
@@ -176,7 +176,7 @@ function waitsOf(
   /** True if expired messages are given up instead of tried later. */
   function aimsAtFailures(each: EffectiveSettings): boolean {
     const aims = aimsOf(neighbourhood, each);
-    return aims.length > 0 && aims.every((queue) => purposeOf(queue) === "failures");
+    return aims.length > 0 && aims.every(isNamedForEnds);
   }
 
   function leadsOn(each: EffectiveSettings): boolean {
