@@ -155,7 +155,7 @@ async function write(
   warnings: Adopted["findings"],
   forget: readonly string[] | null,
 ): Promise<number> {
-  const { draft, unsaid, refused, judged, findings, imports, terraformType, added, fixed } = adopted;
+  const { draft, unsaid, refused, judged, findings, imports, terraformType, added, fixed, upgradeFrom } = adopted;
   const yaml = writeYaml(draft, unsaid);
   const taken = isForTerraform(importFile ?? "")
     ? { import: importBlocksOf(imports.entries, terraformType) }
@@ -187,6 +187,7 @@ async function write(
       targetOptions: options,
       unsaid,
       refused,
+      upgradeFrom,
       same,
       added,
       left: imports.left.map((each) => {

@@ -6,6 +6,7 @@ import { brokerOf, type Target } from "../brokers/index.ts";
 import type { Proved } from "../compile/compile.ts";
 import { type Checked, type Diagnostic, accepted, diagnostic, refusedFor } from "../diagnostics/diagnostic.ts";
 import { type Made, compiledDraft, proveDraft } from "./compiled-draft.ts";
+import { needsUpgrade } from "./deployed.ts";
 import { driftFrom, type JudgedDifference, judgeDrift, otherDiagnostics } from "./judge-drift.ts";
 
 /** A topology that Redeliver did not make, as a declaration that keeps its names. */
@@ -26,6 +27,8 @@ export interface Adopted {
   readonly newPolicies: readonly JudgedDifference[];
   /** The number of resources that a deployment adds, with the new queues of all consumers that move. */
   readonly added: number;
+  /** The target of the input, if its broker has to be upgraded before the deployment. */
+  readonly upgradeFrom: string | null;
   /** The errors that the audit finds today. */
   readonly findings: readonly Diagnostic[];
   readonly imports: Imports;
@@ -115,8 +118,10 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
   );
   const drift = differ === undefined ? null : driftFrom(deployment, proved);
   if (drift?.ok === false) return drift;
-  const findings = auditor.audit(deployment, target, null).filter(isError);
-  const losing = lossesAfter(deployment, found.value, proved, findings, target);
+  const own = auditor.targetOf(deployment);
+  const today = own.ok ? (own.value ?? target) : target;
+  const findings = auditor.audit(deployment, today, null).filter(isError);
+  const losing = lossesAfter(deployment, found.value, proved, target);
   const differences = drift === null ? null : judgeDrift(drift.value);
   const incomplete = drift === null ? [] : otherDiagnostics({ unread: drift.value.unread, keptLetters: [] });
   const imports = adopter.importsOf(deployment, proved.compiled, draft.system.name, url);
@@ -139,6 +144,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
       newPolicies: judged?.filter((each) => adopter.isNewPolicy?.(each) === true) ?? [],
       // The first entry is the component.
       added: declared - (imports.entries.length - 1),
+      upgradeFrom: needsUpgrade(today, target) ? brokerOf(today).formatTarget(today) : null,
       findings,
       effect: adopter.effect,
       fixed: new Map(
@@ -150,7 +156,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
       imports,
     },
     [
-      ...[found.warnings, made.warnings, draft.warnings, broken, losing, incomplete].flat(),
+      ...[found.warnings, made.warnings, drift?.warnings ?? [], draft.warnings, broken, losing, incomplete].flat(),
       ...(moved?.ok === false ? moved.diagnostics : []),
     ],
   );
@@ -165,7 +171,8 @@ function isOpen(
   { moves, stays, left }: Imports,
   fixed: readonly string[],
 ): boolean {
-  if (change === "missing" || kind === "system" || fixed.includes(kind)) return false;
+  // The text says apart that the broker has to be upgraded.
+  if (change === "missing" || ["system", "version"].includes(kind) || fixed.includes(kind)) return false;
   if (moves.length > 0 && left.some(({ place }) => place === `queue ${name}`)) return false;
   const hasSteps = (consumer: string): boolean =>
     [...moves, ...stays.filter(({ isDeployed }) => !isDeployed)].some((each) => each.consumer === consumer);
@@ -177,12 +184,12 @@ function lossesAfter(
   deployment: unknown,
   found: FoundSystem,
   { compiled }: Proved,
-  findings: readonly Diagnostic[],
   target: Target,
 ): readonly Diagnostic[] {
   const { adopter, auditor } = brokerOf(target);
   if (adopter === undefined || auditor === undefined) return [];
-  const known = new Set(findings.map(({ code, path }) => `${code} ${path}`));
+  const before = auditor.audit(deployment, target, null).filter(isError);
+  const known = new Set(before.map(({ code, path }) => `${code} ${path}`));
   const after = adopter.deployedOver(deployment, compiled);
   const worse = auditor
     .audit(after, target, null)

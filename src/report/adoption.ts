@@ -26,7 +26,7 @@ export const againstFound = ({ effect }: Adopted): DriftWords => ({
  * @param forget the commands that take resources out of the state of another program; null if no state was read
  */
 export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget: readonly string[] | null): string {
-  const { proved, isMoved, isBroken, findings, imports, added, fixed, newPolicies } = adopted;
+  const { proved, isMoved, isBroken, refused, findings, imports, added, fixed, newPolicies } = adopted;
   const judged = adopted.judged?.filter((each) => !newPolicies.includes(each)) ?? null;
   const losses = [...adopted.unsaid.filter(({ isLoss }) => isLoss), ...lossesWithout(adopted)];
   const { compiled } = proved;
@@ -56,10 +56,15 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
   const cannotChange = imports.left.filter(({ place }) => /^(queue|exchange|topic|subscription) /.test(place));
   return [
     `Inferred, and nothing is changed:\n${consumers.join("")}`,
+    ...(adopted.upgradeFrom === null
+      ? []
+      : [
+          `The input is of ${adopted.upgradeFrom}, and the declaration for ${compiled.target}: upgrade the broker first, or name --target ${adopted.upgradeFrom}.\n`,
+        ]),
     ...(findings.length + losses.length === 0
       ? []
       : [
-          `These lose messages today:\n${listed(losses)}${moving.size === 0 ? "" : briefly(findings)}${isBroken || (findings.length > 0 && moving.size === 0) ? "" : "  The declared system loses none of them.\n"}`,
+          `These lose messages today:\n${listed(losses)}${moving.size === 0 ? "" : briefly(findings)}${isBroken || refused.length > 0 || (findings.length > 0 && moving.size === 0) ? "" : "  The declared system loses none of them.\n"}`,
         ]),
     ...(findings.length === 0 || moving.size > 0 ? [] : [`${renderDiagnostics(findings, { colour })}\n`]),
     ...(judged === null || (judged.length === 0 && moving.size + newPolicies.length > 0)

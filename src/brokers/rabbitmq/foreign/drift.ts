@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-import { type Checked, accepted, refusedFor } from "../../../diagnostics/diagnostic.ts";
+import { type Checked, accepted, refusedFor, type Diagnostic, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { type Beside, type DeployedDifference, type Drift, loss, otherwise } from "../../drift.ts";
 import { type RabbitmqTarget, formatTarget } from "../compile/capabilities.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
@@ -44,7 +44,7 @@ import { type Deployment, type VirtualHost, targetOf } from "./deployment.ts";
  * declarations left are none. Policies are compared by their effect on each queue and exchange. If several of one
  * priority match, the broker may take any, and each counts.
  *
- * @returns a refusal if the deployment has several virtual hosts, or a version without rules
+ * @returns a refusal if the deployment has several virtual hosts
  */
 export function driftOf(
   deployment: Deployment,
@@ -59,11 +59,11 @@ export function driftOf(
       value: deployment.virtualHosts.map(({ name }) => name),
       help: "name it behind the host of the URL, such as http://localhost:15672/%2F, or export that virtual host alone",
     });
-  const own = targetOf(deployment);
-  if (!own.ok) return own;
+  const read = targetOf(deployment);
+  const [own, warnings] = read.ok ? [read.value, read.warnings] : [null, [unknownVersion(deployment, target)]];
   const compiled = { ...given, topology: asInForce(given.topology) };
   const { topology } = compiled;
-  const there = { ...target, ...(own.value === null ? {} : { version: own.value.version, patch: own.value.patch }) };
+  const there = { ...target, ...(own === null ? {} : { version: own.version, patch: own.patch }) };
   const version = semanticsVersionOf(there);
   const { views, unread, late } = viewsOf(virtualHost, topology, version);
   const same = sameWays(virtualHost.topology, compiled);
@@ -113,8 +113,18 @@ export function driftOf(
       late,
       keptLetters: keptLettersOf(topology, virtualHost),
     },
-    own.warnings,
+    warnings,
   );
+}
+
+/** A person names the target, so the comparison need not stop. */
+function unknownVersion({ brokerVersion }: Deployment, target: RabbitmqTarget): Diagnostic {
+  return diagnostic("RD403", {
+    path: "rabbitmq_version",
+    value: brokerVersion,
+    message: `Redeliver does not know RabbitMQ ${brokerVersion}; the comparison uses the rules of ${target.version}`,
+    help: "upgrade the broker before you deploy to it",
+  });
 }
 
 function keptLettersOf({ queues }: Topology, { reports }: VirtualHost): Drift<MessageState>["keptLetters"] {

@@ -1,0 +1,149 @@
+import { expect, test } from "vitest";
+
+import type { Adopted } from "../../src/migrate/adopt.ts";
+import { renderAdoption } from "../../src/report/adoption.ts";
+import { type Parts, binding, exchange, exported, queue } from "../support/known-topologies.ts";
+import { adoptText, adopting, factsOf } from "../support/reported-by-adopt.ts";
+import { armTemplate } from "../support/servicebus/arm-template.ts";
+
+// Shapes of exports and templates in public repositories.
+
+const adopt = (parts: Parts, version = "4.3.6"): Adopted =>
+  adoptText(JSON.stringify({ ...(JSON.parse(exported(parts)) as object), rabbitmq_version: version }));
+const consumersOf = ({ draft }: Adopted): readonly string[] => Object.keys(draft.system.consumers);
+const lossesOf = ({ unsaid }: Adopted): readonly string[] =>
+  unsaid.flatMap(({ place, fact, isLoss }) => (isLoss === true ? [`${place}: ${fact}`] : []));
+const dying = (into: string, key?: string, more: object = {}) => ({
+  "x-dead-letter-exchange": into,
+  ...(key === undefined ? {} : { "x-dead-letter-routing-key": key }),
+  ...more,
+});
+
+test("a queue whose messages expire into a queue for expired ones is a work queue, beside a retry queue", () => {
+  const found = adopt({
+    exchanges: ["tasks", "dlx", "retry"].map((name) => exchange(name, "direct")),
+    queues: [
+      queue("email", dying("dlx", "email.expired", { "x-message-ttl": 3_600_000 })),
+      queue("email.retry.5s", dying("tasks", "email.send", { "x-message-ttl": 5_000 })),
+      queue("email.dlq"),
+      queue("email-expired"),
+    ],
+    bindings: [
+      binding("tasks", "email", "email.send"),
+      binding("dlx", "email-expired", "email.expired"),
+      binding("dlx", "email.dlq", "email.send"),
+      binding("retry", "email.retry.5s", "email.send.retry.5s"),
+    ],
+  });
+  expect(consumersOf(found)).toEqual(["email"]);
+  expect(found.draft.system.consumers["email"]).toMatchObject({
+    from: { tasks: ["email.send"] },
+    retry: { attempts: 2, backoff: { kind: "constant", delay: "5s" } },
+  });
+});
+
+test("a queue of events for failures is a work queue, although retries come back through their exchange", () => {
+  const queues = (own: Readonly<Record<string, string>>) => [
+    queue("inventory.payment-failed.queue", own),
+    queue("order.payment-events.queue", dying("dlx", "payment.failed")),
+    queue("payment.failed.dlq"),
+    queue("retry.5s.queue", dying("ev", undefined, { "x-message-ttl": 5_000 })),
+  ];
+  const rest = {
+    exchanges: ["ev", "dlx", "retry"].map((name) => exchange(name, "topic")),
+    bindings: [
+      binding("ev", "inventory.payment-failed.queue", "payment.failed"),
+      binding("ev", "order.payment-events.queue", "payment.failed"),
+      binding("dlx", "payment.failed.dlq", "payment.#"),
+      binding("retry", "retry.5s.queue", "#"),
+    ],
+  };
+  const found = adopt({ ...rest, queues: queues(dying("dlx", "payment.inventory")) });
+  expect(consumersOf(found)).toEqual(["inventory.payment-failed.queue", "order.payment-events.queue"]);
+  // Without a way for its failures it may hold those of others, and the answer names it.
+  const plain = adopt({ ...rest, queues: queues({}) });
+  expect([...consumersOf(plain), ...factsOf(plain)].join("\n")).toContain("inventory.payment-failed.queue");
+});
+
+test("a queue that is not durable is shared by instances, and a restart deletes it", () => {
+  const orders = { ...queue("orders"), durable: false };
+  const found = adopt({
+    exchanges: [exchange("ev", "topic")],
+    queues: [orders],
+    bindings: [binding("ev", "orders", "a")],
+  });
+  expect(consumersOf(found)).toEqual(["orders"]);
+  expect(lossesOf(found)[0]).toMatch(/^orders: it is not durable: a restart of the broker deletes it/);
+});
+
+test("limits that delete messages of a work queue count as losses of today", () => {
+  const limits = { "x-message-ttl": 300_000, "x-max-length": 1_000 };
+  const ticks = (own: object): Adopted =>
+    adopt({
+      exchanges: [exchange("ev", "topic"), exchange("dlx", "fanout")],
+      queues: [queue("ticks", { ...limits, ...own }), queue("ticks.dlq")],
+      bindings: [binding("ev", "ticks", "tick.*"), binding("dlx", "ticks.dlq", "")],
+    });
+  expect(lossesOf(ticks({})).slice(0, 2)).toEqual([
+    "ticks: message-ttl is 300000: the broker deletes expired messages today, and in a compiled work queue no message expires",
+    "ticks: max-length is 1000: a full queue drops its oldest messages today, and a compiled one never does",
+  ]);
+  // What expires or falls out goes to the dead queue.
+  expect(lossesOf(ticks(dying("dlx")))).toEqual([]);
+});
+
+const orders: Parts = {
+  exchanges: [exchange("ev", "topic")],
+  queues: [queue("orders", dying("", "orders.dlq")), queue("orders.dlq")],
+  bindings: [binding("ev", "orders", "order.*")],
+};
+
+test("the text asks for the upgrade of an older broker, and names no loss by its version", () => {
+  const found = adopt(orders, "3.12.0");
+  expect(found.upgradeFrom).toBe("rabbitmq@3.12.0");
+  expect(found.judged?.map(({ kind }) => kind)).not.toContain("version");
+  expect(renderAdoption(found, false, null)).toContain(
+    "The input is of rabbitmq@3.12.0, and the declaration for rabbitmq@4.3: upgrade the broker first, or name --target rabbitmq@3.12.0.",
+  );
+  expect(adopt(orders).upgradeFrom).toBeNull();
+});
+
+test("a policy that mirrors queues loses nothing on the version that knows it", () => {
+  const policy = {
+    vhost: "/",
+    name: "ha-all",
+    pattern: ".*",
+    "apply-to": "all",
+    priority: 0,
+    definition: { "ha-mode": "all" },
+  };
+  expect(adopt({ ...orders, policies: [policy] }, "3.12.0").findings).toEqual([]);
+  expect(adopt({ ...orders, policies: [policy] }).findings.map(({ code }) => code)).toEqual(["RD435"]);
+});
+
+test("a version that Redeliver does not know takes the rules of the named target", () => {
+  const text = JSON.stringify({ ...(JSON.parse(exported(orders)) as object), rabbitmq_version: "3.8.0" });
+  const found = adopting({ kind: "adopt", text }, "rabbitmq@4.3", "shop");
+  expect(found.ok && found.warnings.map(({ code }) => code)).toEqual(["RD403"]);
+  expect(found.ok && consumersOf(found.value)).toEqual(["orders"]);
+});
+
+test("the filter of a rule may have its name of 2015", () => {
+  const template = (filter: object): Adopted =>
+    adoptText(
+      armTemplate([
+        ["topics", "posts"],
+        ["queues", "facebook"],
+        ["subscriptions", "posts/facebook", { forwardTo: "facebook" }],
+        ["rules", "posts/facebook/own", { filter }],
+      ]),
+      "servicebus@standard",
+      "shop",
+      "servicebus",
+    );
+  const bySubject = template({ label: "order.placed" });
+  expect(bySubject.draft.system.consumers["facebook"]).toMatchObject({ from: { posts: ["order.placed"] } });
+  expect(factsOf(template({ sqlExpression: "platform = 'facebook'" }))).toContain(
+    "posts: the subscription facebook stays as it is, and is not declared: its rules let in messages that no routing key describes",
+  );
+});
