@@ -60,7 +60,7 @@ test.concurrent.each(inject("brokers"))(
     const started: { readonly contract: Contract; readonly driven: DrivenConsumer }[] = [];
     const start = async (consumer: string): Promise<DrivenConsumer> => {
       const contract = contractOf(consumer);
-      const driven = await drive({ url, contract, decide, instances: 10 });
+      const driven = await drive({ url, contract, decide, instances: 10, connectionName: `the old ${consumer}` });
       started.push({ contract, driven });
       return driven;
     };
@@ -95,7 +95,7 @@ test.concurrent.each(inject("brokers"))(
       world.stop();
       let said = await redeliver("migrate", "--apply", "--wait", "1m", "--json");
       while (!said.out.includes("stop the code that drains")) said = await next();
-      expect(said.out).toMatch(/the consumer .+ takes from shop\.billing/);
+      expect(said.out).toMatch(/the consumer the old billing-before \(.+ -> .+\) takes from shop\.billing/);
       await old.stop();
       for (let index = 0; index < 2; index++) await killOnce(false);
       do said = await next();

@@ -27,6 +27,8 @@ export interface DriveOptions {
   readonly url: string;
   /** A connection of the caller's, for hundreds of consumers. Over AMQP 0-9-1 alone. */
   readonly connection?: ChannelModel;
+  /** The name of its own connection. Over AMQP 0-9-1 alone. */
+  readonly connectionName?: string;
   readonly contract: Contract;
   /** Decides the end of this run of the handler. `runs` counts the earlier deliveries of this message. */
   readonly decide: (message: { readonly id: string; readonly attempt: number; readonly runs: number }) => Decision;
@@ -36,9 +38,13 @@ export interface DriveOptions {
   readonly instances?: number;
 }
 
+function connectNamed({ url, connectionName: connection_name }: DriveOptions): Promise<ChannelModel> {
+  return amqplib.connect(url, connection_name === undefined ? {} : { clientProperties: { connection_name } });
+}
+
 export async function drive(options: DriveOptions): Promise<DrivenConsumer> {
   if (options.contract.protocol === "amqp-1.0") return driveAmqp10(options);
-  const connection = options.connection ?? (await amqplib.connect(options.url));
+  const connection = options.connection ?? (await connectNamed(options));
   const seen: Seen[] = [];
   const stopped = { value: false };
   const instances = await Promise.all(

@@ -27,6 +27,10 @@ export const migrating: Migrating<RabbitmqCompiled, Deployment, HttpReader<reado
         { name: "queues", path: `api/queues${below}?columns=name,${counted}` },
         { name: "consumers", path: `api/consumers${below}` },
         { name: "exchanges", path: `api/exchanges${below}?columns=name,message_stats` },
+        {
+          name: "connections",
+          path: `api/${virtualHost === null ? "" : `vhosts${below}/`}connections?columns=name,user_provided_name`,
+        },
       ];
     },
     read: (answers: ReadonlyMap<string, string>) => accepted(watchedIn(answers)),
@@ -136,6 +140,12 @@ function watchedIn(answers: ReadonlyMap<string, string>): readonly Watched[] {
     return Array.isArray(list) ? list.filter(isEntry) : [];
   };
   const consumers = Map.groupBy(listOf("consumers"), ({ queue }) => (isEntry(queue) ? String(queue["name"]) : ""));
+  // A program may name its connection. Many programs have one address behind a proxy.
+  const named = new Map(
+    listOf("connections").flatMap(({ name, user_provided_name: own }) =>
+      typeof own === "string" && own !== "" ? [[String(name), own] as const] : [],
+    ),
+  );
   const queues = listOf("queues").map((queue): Watched => {
     const name = String(queue["name"]);
     const counted = states.flatMap((state) => {
@@ -147,9 +157,11 @@ function watchedIn(answers: ReadonlyMap<string, string>): readonly Watched[] {
       name,
       messages: Object.fromEntries(counted),
       moved: countsIn(queue),
-      connections: (consumers.get(name) ?? []).map(({ channel_details: channel, consumer_tag: tag }) =>
-        String((isEntry(channel) ? channel["connection_name"] : undefined) ?? tag),
-      ),
+      connections: (consumers.get(name) ?? []).map(({ channel_details: channel, consumer_tag: tag }) => {
+        const address = String((isEntry(channel) ? channel["connection_name"] : undefined) ?? tag);
+        const own = named.get(address);
+        return own === undefined ? address : `${own} (${address})`;
+      }),
     };
   });
   const sources = listOf("exchanges").map((exchange): Watched => {

@@ -79,10 +79,10 @@ function livesOn({ listener }: Opening): Life {
 }
 
 async function open(opening: Opening): Promise<Feed> {
-  const { listener, givenUp } = opening;
+  const { contract, listener, givenUp } = opening;
   const login = await askLogin(opening.connection, givenUp);
   const { connected: connection, node } = await connectToOne(opening.connection, givenUp, (each) =>
-    connectByAmqp091(each, login, givenUp),
+    connectByAmqp091(each, login, givenUp, contract.consumer),
   );
   const life = livesOn(opening);
   connection.on("error", (error) => {
@@ -95,7 +95,8 @@ async function open(opening: Opening): Promise<Feed> {
     const again = first ?? (await askLogin(opening.connection, over));
     first = null;
     const sameNode = { ...opening.connection, url: node.url };
-    return (await connectToOne(sameNode, over, (each) => connectByAmqp091(each, again, over))).connected;
+    return (await connectToOne(sameNode, over, (each) => connectByAmqp091(each, again, over, contract.consumer)))
+      .connected;
   };
   const publisher = createPublisher({
     connect: connectAgain,

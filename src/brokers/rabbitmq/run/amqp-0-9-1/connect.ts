@@ -12,11 +12,15 @@ import type { RabbitmqNode } from "../nodes.ts";
 /** The time limit for ending a connection that only made checks. */
 const closeWithinMs = 2_000;
 
-/** @param givenUp ends the socket in any state of the connection */
+/**
+ * @param givenUp ends the socket in any state of the connection
+ * @param consumer gives the connection a name, which the broker shows to people
+ */
 export async function connectByAmqp091(
   { url, tls, sasl, withinMs }: RabbitmqNode,
   login: Pick<Login, "username" | "password"> | null,
   givenUp?: AbortSignal,
+  consumer?: string,
 ): Promise<ChannelModel> {
   hearErrorsWhileOpening();
   const { plain, external } = amqplib.credentials;
@@ -27,6 +31,7 @@ export async function connectByAmqp091(
   return amqplib.connect(withHeartbeat(url), {
     ...socket,
     ...credentials,
+    ...(consumer === undefined ? {} : { clientProperties: { connection_name: `redeliver ${consumer}` } }),
     noDelay: true,
     keepAlive: true,
     timeout: withinMs,
