@@ -4,7 +4,7 @@ import { changedCounts } from "../compile/budget.ts";
 import { leftBehind } from "../migrate/left-behind.ts";
 import { type Holding, leftQueuesTaken } from "../migrate/held-queues.ts";
 import { factsOf } from "../migrate/lock.ts";
-import { planMigration } from "../migrate/plan-migration.ts";
+import { goneIn, planMigration } from "../migrate/plan-migration.ts";
 import { proveChange } from "../migrate/prove-change.ts";
 import { refuseChange } from "../migrate/refuse-change.ts";
 import { nameOfSystem } from "../plan/plan.ts";
@@ -84,7 +84,8 @@ export function changeFrom(
   if (problems.length > 0) return refuse(problems);
   const isDeployed = factsOf(before.compiled) === factsOf(to.compiled);
   const counts = changedCounts(before.compiled, after.compiled);
-  return { ok: true, from, isDeployed, verdicts, warnings, counts, left: leftBehind(before, after) };
+  const gone = goneIn(before, to.system);
+  return { ok: true, from, isDeployed, verdicts, warnings, counts, left: leftBehind(before, after), gone };
 }
 
 /** With a lock `migrate` can make the change, if there are steps to it. */

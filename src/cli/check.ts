@@ -63,8 +63,8 @@ async function showProof(file: string, options: CheckOptions): Promise<number> {
   return print(change === null ? text : `${text}${renderChange(change)}`, options.output);
 }
 
-function shownOf({ from, isDeployed, verdicts, left, counts }: CheckedChange): object {
-  return { from, isDeployed, verdicts, left, counts };
+function shownOf({ from, isDeployed, verdicts, left, gone, counts }: CheckedChange): object {
+  return { from, isDeployed, verdicts, left, gone, counts };
 }
 
 /** Refusals and warnings are the output here. So the output exists and is valid with any findings. */

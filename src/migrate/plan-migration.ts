@@ -195,7 +195,7 @@ function givenUp(
 }
 
 /** The consumers that the new system does not have. Under another name of the system all queues are new. */
-function goneIn(from: Deployed, { consumers, ...system }: System): Migration["gone"] {
+export function goneIn(from: Deployed, { consumers, ...system }: System): Migration["gone"] {
   if (nameOfSystem(from.system) !== nameOfSystem(system)) return [];
   return [...from.contracts.values()].flatMap((contract) => {
     const { consumer, workQueue: queue } = contract;

@@ -34,19 +34,27 @@ export interface ShownChange {
   readonly isDeployed: boolean;
   readonly verdicts: readonly ChangeVerdict[];
   readonly left: readonly LeftBehind[];
+  /** The consumers that go, each with its queue. */
+  readonly gone: readonly { readonly consumer: string; readonly queue: string }[];
   readonly counts: ChangedCounts;
 }
 
 /** The proof of a change for each consumer, and the queues that stay on the broker. */
-export function renderChange({ from, isDeployed, verdicts, left, counts }: ShownChange): string {
+export function renderChange({ from, isDeployed, verdicts, left, gone, counts }: ShownChange): string {
   const heading = `change from ${visible(from)}`;
   if (isDeployed) return `\n${heading}\nnone: this is deployed\n`;
-  const lines = [...renderProofs(verdicts, left), `counts   ${countsInWords(counts)}`];
+  const lines = [...renderProofs(verdicts, left), ...gone.map(goneInWords), `counts   ${countsInWords(counts)}`];
   if (verdicts.length === 0)
     return `\n${heading}\n${["nothing is proved: no consumer keeps a queue", ...lines].join("\n")}\n`;
   const proves =
     "The proof put a message into every place before, during and after the change, with consumers by the old and the new contract at work. It covers messages of these two declarations: let those of earlier ones run out first.";
   return `\n${heading}\n${lines.join("\n")}\n${proves}\n`;
+}
+
+/** A queue without a consumer is not refused: a person may have emptied it. */
+function goneInWords({ consumer, queue }: ShownChange["gone"][number]): string {
+  const [gone, place] = [visible(consumer), visible(queue)];
+  return `migrate  ${gone} goes, and nothing takes its messages from ${place} any more: redeliver migrate has steps that empty it first. If the consumer has a new name, write formerly: ${gone} there`;
 }
 
 /** The number of resources of each kind before and after a change: `exchanges 2 → 11, queues 2`. */

@@ -212,7 +212,7 @@ test.each([
   const left = leftBehind(from, to);
   expect(left).toHaveLength(queues);
   expect(new Set(left.map(({ why }) => why))).toEqual(new Set([`the new target is ${target}`]));
-  expect(renderChange({ from: "old.yaml", isDeployed: false, verdicts: [], left, counts: {} })).toContain(
+  expect(renderChange({ from: "old.yaml", isDeployed: false, verdicts: [], left, gone: [], counts: {} })).toContain(
     "nothing is proved: no consumer keeps a queue\nstays    queue ",
   );
   const kept = { inputs: { declaration: from.system, target: from.target }, outputs: { taken: { shop: {} } } };

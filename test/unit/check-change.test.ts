@@ -35,6 +35,21 @@ test("a change that keeps every promise", async () => {
   expect(out).toContain("stays    queue shop.attempt.5.10s: no attempt waits in it. It is needed until");
 });
 
+test("a consumer that goes needs a migration, or its old name", async () => {
+  const invoices = readFileSync(join(folder, "new.yaml"), "utf8").replace("  billing:", "  invoices:");
+  writeFileSync(join(folder, "renamed.yaml"), invoices);
+  const words = ["check", "renamed.yaml", "--target", "rabbitmq@4.3", "--from", "new.yaml"];
+  const { code, out } = await runCommand(words);
+  expect(code).toBe(0);
+  expect(out).toContain(
+    "migrate  billing goes, and nothing takes its messages from shop.billing any more: redeliver migrate has steps that empty it first. If the consumer has a new name, write formerly: billing there",
+  );
+  const { change } = JSON.parse((await runCommand([...words, "--json"])).out) as { readonly change: object };
+  expect(change).toMatchObject({ gone: [{ consumer: "billing", queue: "shop.billing" }] });
+  writeFileSync(join(folder, "renamed.yaml"), invoices.replace("invoices:", "invoices:\n    formerly: billing"));
+  expect((await runCommand(words)).out).not.toContain("migrate  ");
+});
+
 /** The state of a stack with components, as an engine writes it: their outputs have another target. */
 function state(...inputs: readonly object[]): string {
   const type = "redeliver:index:RetryTopology";
