@@ -1,8 +1,8 @@
 import { type Target, brokerOf } from "../brokers/index.ts";
-import type { Checked } from "../diagnostics/diagnostic.ts";
+import { type Checked, accepted } from "../diagnostics/diagnostic.ts";
 import { findDeployed } from "../migrate/find-deployed.ts";
 import { againstBroker, driftDiagnostics, judgeDrift, otherDiagnostics } from "../migrate/judge-drift.ts";
-import { goingIn, lockWith, refuseSecond, withoutEnvironment } from "../migrate/lock.ts";
+import { askedOf, factsOf, goingIn, lockWith, refuseSecond, updatedIn, withoutEnvironment } from "../migrate/lock.ts";
 import { nameOfSystem } from "../plan/plan.ts";
 import { fileOf, sourcesIn } from "./audit-source.ts";
 import { changeFrom } from "./check-change.ts";
@@ -35,11 +35,16 @@ export async function lockCommand(file: string, options: LockOptions): Promise<n
     );
   const target = await targetOf(file, options);
   if (typeof target === "number") return target;
-  const proved = await compileFile(file, options, target === undefined ? undefined : () => target);
-  if (!proved.ok) return proved.exitCode;
   const { environment } = place;
-  if (options.replace !== true) {
-    const old = loadLock(place.file);
+  const old = loadLock(place.file);
+  const other = old?.ok === true && options.replace !== true ? updatedIn(old.value, environment, ownVersion()) : null;
+  const own = other === null ? target : accepted(other.changed.target);
+  const proved = await compileFile(file, options, own === undefined ? undefined : () => own);
+  if (!proved.ok) return proved.exitCode;
+  const isSame =
+    other !== null && (factsOf(other.changed.compiled) === factsOf(proved.compiled) || other.asked === askedOf(proved));
+  const updated = isSame ? other : null;
+  if (options.replace !== true && updated === null) {
     const going = old?.ok === true ? goingIn(old.value, environment) : null;
     const second = going?.ok === true && going.value !== null ? refuseSecond(going.value, null) : null;
     if (second?.ok === false) return refuse(second.diagnostics, options, { file: place.file }, exitCodes.refused);
@@ -51,11 +56,10 @@ export async function lockCommand(file: string, options: LockOptions): Promise<n
     if (change !== null && change.warnings.length > 0 && options.json !== true)
       say(change.warnings, { file, locate: proved.locate });
   }
-  const old = loadLock(place.file);
   const known = old?.ok === true ? old.value : null;
   // --replace is for queues that were made anew, so none are left from before.
   const kept = known === null || options.replace !== true ? known : withoutEnvironment(known, environment);
-  const lock = lockWith(kept, environment, proved, ownVersion());
+  const lock = lockWith(kept, environment, updated?.changed ?? proved, ownVersion(), updated?.asked);
   if (!lock.ok) return refuse(lock.diagnostics, options, { file: place.file }, exitCodes.refused);
   try {
     await writeLock(place.file, lock.value);

@@ -153,6 +153,17 @@ export function lockedIn(lock: Lock, name: string, system: string): Checked<Hold
   return accepted({ ...deployed.value, held: queues });
 }
 
+/**
+ * The deployed system of an environment as this version of Redeliver compiles it, if another version wrote the lock and
+ * compiled it otherwise. Null also if a migration is in progress: its steps are those of that version.
+ */
+export function updatedIn(lock: Lock, name: string, redeliver: string) {
+  const own = Object.hasOwn(lock.environments, name) ? lock.environments[name] : undefined;
+  if (own === undefined || own.redeliver === redeliver || own.migration !== undefined) return null;
+  const changed = readDeployed(own.declaration, own.target);
+  return changed === null || factsOf(changed.compiled) === own.compiled ? null : { changed, asked: own.asked };
+}
+
 function stepOf({ system, target, compiled }: Changed): z.output<typeof step> {
   return { compiled: factsOf(compiled), target: { ...target }, declaration: { ...system } };
 }
@@ -166,7 +177,7 @@ function deployedIn(
   if (deployed !== null && factsOf(deployed.compiled) === compiled) return accepted(deployed);
   return refused(
     `Redeliver ${redeliver} compiled the system of ${name} otherwise, or somebody edited the lock`,
-    "restore the lock from git; after an update of Redeliver, deploy the declaration that the lock has, and lock it again",
+    `restore the lock from git. After an update of Redeliver, end a migration with Redeliver ${redeliver} first; then run redeliver lock with the declaration that is deployed, and deploy it again`,
   );
 }
 

@@ -168,6 +168,31 @@ test("a queue that a removed consumer left behind passes to no other one, unless
   expect((await redeliver("check", "--env", "prod")).out).toContain("none: this is deployed");
 });
 
+test("after an update of Redeliver the deployed declaration is locked again, with the queues that stayed", async () => {
+  const shop = join(folder, "shop.yaml");
+  const deployed = readFileSync(shop, "utf8");
+  await redeliver("lock", "--env", "prod");
+  writeFileSync(shop, deployed.replace("billing:", "mail: { order: none,").replace("{ order: none, {", "{"));
+  await redeliver("lock", "--env", "prod");
+  const now = readFileSync(lock, "utf8");
+  expect(now).toContain('"held"');
+  const [compiled = ""] = /"compiled": "\w+"/.exec(now) ?? [];
+  const otherwise = now.replace(compiled, '"compiled": "0123456789abcdef"');
+  const older = otherwise.replace(/"redeliver": "[^"]+"/, '"redeliver": "0.0.9"');
+  for (const text of [otherwise, older]) {
+    writeFileSync(lock, text);
+    expect((await redeliver("check", "--env", "prod")).error).toContain("error[RD323]");
+  }
+  expect(await redeliver("lock", "--env", "prod")).toMatchObject({ code: 0 });
+  expect(readFileSync(lock, "utf8")).toBe(now);
+  // An edited lock of this version, and another declaration, stay refused.
+  writeFileSync(lock, otherwise);
+  expect(await redeliver("lock", "--env", "prod")).toMatchObject({ code: 1 });
+  writeFileSync(lock, older);
+  writeFileSync(shop, deployed);
+  expect((await redeliver("lock", "--env", "prod")).error).toContain("error[RD323]");
+});
+
 test("a consumer whose instances get queues of their own keeps no strategy", async () => {
   await redeliver("lock", "--env", "prod");
   configure("{ target: rabbitmq@4.3 }");
