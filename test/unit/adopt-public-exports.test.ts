@@ -128,6 +128,28 @@ test("a version that Redeliver does not know takes the rules of the named target
   expect(found.ok && consumersOf(found.value)).toEqual(["orders"]);
 });
 
+test.each([
+  ["topic", "", "it is left out: it is bound to ev with an empty key, and a declaration has none"],
+  [
+    "direct",
+    "order.*",
+    'it is left out: it is bound to the direct exchange ev with "order.*", which matches this text alone. Bind it with whole keys, or to a topic exchange',
+  ],
+])("a queue at a %s exchange with the key %j is left out with the reason", (kind, key, reason) => {
+  const bound = (others: readonly string[]): Parts => ({
+    exchanges: [exchange("ev", kind)],
+    queues: ["orders", ...others].map((name) => queue(name)),
+    bindings: [binding("ev", "orders", key), ...others.map((name) => binding("ev", name, "mail.sent"))],
+  });
+  const found = adopt(bound(["mail"]));
+  expect(consumersOf(found)).toEqual(["mail"]);
+  expect(found.refused).toEqual([{ place: "orders", fact: reason }]);
+  const alone = adopting({ kind: "adopt", text: exported(bound([])) }, "rabbitmq@4.3", "shop");
+  expect(alone.ok ? [] : alone.diagnostics.map(({ code, notes }) => [code, notes.join("; ")])).toEqual([
+    ["RD331", expect.stringContaining(reason)],
+  ]);
+});
+
 test("the filter of a rule may have its name of 2015", () => {
   const template = (filter: object): Adopted =>
     adoptText(

@@ -12,7 +12,7 @@ import type { Deployment, VirtualHost } from "../deployment.ts";
 import { courseOf } from "./course.ts";
 import { frameworkOf, isSharedDelay } from "./frameworks.ts";
 import { deadFor, deadOf, deadQueueToday, keptShared, withOwnDead } from "./dead-of.ts";
-import { federated, isWorkQueue, leftOut, namedLikePart, refusalOf } from "./left-out.ts";
+import { federated, isWorkQueue, leftOut, namedLikePart, refusalOf, strangeKeys } from "./left-out.ts";
 import { type Looking, lookAt } from "./looking.ts";
 import { isPartOf, ownSystemOf } from "./own-system.ts";
 import { bareSettingsOf } from "./queue-settings.ts";
@@ -52,6 +52,7 @@ export function inferSystem(
     ...chosen.flatMap((each) => [
       ...ownedElsewhere([each.queue], elsewhere),
       ...federated(looking, each),
+      ...strangeKeys(looking, each),
       ...namedLikePart(looking, each, chosen),
     ]),
     ...doubted.flatMap((each) => leftOut(looking, each, [])),

@@ -5,6 +5,7 @@ import { failedExchange } from "../../compile/names.ts";
 import type { EffectiveSettings } from "../../prove/semantics.ts";
 import { type Looking, isOfMqtt, shovelFrom, waysInto } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
+import { sourcesOf } from "./sources-into.ts";
 
 /**
  * Queues of single instances are not retried, and neither are delays of producers, copies and replies. These are guesses,
@@ -123,4 +124,18 @@ export function namedLikePart(
   if (owner === undefined) return [];
   const fact = `it is left out: an exchange of ${owner.queue} would have its name; adopt it apart, with --queue ${queue}`;
   return [{ place: queue, fact }];
+}
+
+/** The reason to leave a queue out that is bound with keys which no declaration can have. */
+export function strangeKeys(looking: Looking, settings: EffectiveSettings): readonly Unsaid[] {
+  const { queue } = settings;
+  if (ownSystemOf(looking.topology, settings) !== null) return [];
+  return sourcesOf(looking, queue, null).said.flatMap(({ name, kind, keys }) => {
+    const all = Array.isArray(keys) ? (keys as readonly unknown[]).filter((key) => typeof key === "string") : [];
+    const literal = kind === "direct" ? all.find((key) => /(^|\.)[*#](\.|$)/.test(key)) : undefined;
+    const fact = all.includes("")
+      ? `it is left out: it is bound to ${name} with an empty key, and a declaration has none`
+      : `it is left out: it is bound to the direct exchange ${name} with ${JSON.stringify(literal)}, which matches this text alone. Bind it with whole keys, or to a topic exchange`;
+    return all.includes("") || literal !== undefined ? [{ place: queue, fact }] : [];
+  });
 }
