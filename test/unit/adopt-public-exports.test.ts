@@ -65,6 +65,42 @@ test("a queue of events for failures is a work queue, although retries come back
   expect([...consumersOf(plain), ...factsOf(plain)].join("\n")).toContain("inventory.payment-failed.queue");
 });
 
+test("a retry queue behind a shared exchange is its consumer's, and others get its messages today", () => {
+  const events = ["inventory.order-created", "reporting.order-created"];
+  const found = adopt({
+    exchanges: [exchange("ev", "topic"), exchange("dlx", "direct")],
+    queues: [
+      ...events.map((name) => queue(name, dying("dlx", name))),
+      queue("inventory.order-created.retry", dying("ev", "order.created", { "x-message-ttl": 10_000 })),
+      queue("dlq"),
+    ],
+    bindings: [
+      ...events.map((name) => binding("ev", name, "order.created")),
+      ...events.map((name) => binding("dlx", "dlq", name)),
+    ],
+  });
+  const { "inventory.order-created": inventory, "reporting.order-created": reporting } = found.draft.system.consumers;
+  expect([inventory, reporting]).toMatchObject([{ retry: { attempts: 2 } }, { retry: { attempts: 1 } }]);
+  expect(factsOf(found).filter((fact) => fact.includes("its retries come back"))).toEqual([
+    "inventory.order-created: its retries come back through an exchange today, so reporting.order-created can get each of them as well; declared ones reach this consumer alone",
+  ]);
+});
+
+test("a queue behind an alternate exchange holds messages without a route, and no failures", () => {
+  const found = adopt({
+    exchanges: [
+      { ...exchange("ev", "topic"), arguments: { "alternate-exchange": "unrouted" } },
+      exchange("unrouted", "fanout"),
+    ],
+    queues: [queue("orders"), queue("unrouted.dead")],
+    bindings: [binding("ev", "orders", "order.*"), binding("unrouted", "unrouted.dead")],
+  });
+  expect(consumersOf(found)).toEqual(["orders"]);
+  expect(factsOf(found)).toContain(
+    "unrouted.dead: it gets the messages of ev that no binding takes, and stays as it is",
+  );
+});
+
 test("a queue that is not durable is shared by instances, and a restart deletes it", () => {
   const orders = { ...queue("orders"), durable: false };
   const found = adopt({

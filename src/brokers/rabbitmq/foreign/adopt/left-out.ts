@@ -68,6 +68,11 @@ export function leftOut(
     const ways = waysInto(looking.topology, queue).filter(({ source }) =>
       looking.settings.some((each) => each.deadLetterExchange === source),
     );
+    const unrouted = [...looking.surroundings.alternates].flatMap(([name, alternate]) =>
+      waysInto(looking.topology, queue).some(({ source }) => source === alternate) ? [name] : [],
+    );
+    if (ways.length === 0 && unrouted.length > 0)
+      return said(`it gets the messages of ${unrouted.join(", ")} that no binding takes, and stays as it is`);
     const letters = [...new Set(ways.map(({ source }) => source))].slice(0, 5).join(", ");
     return said(
       `${letters === "" ? "it holds failed messages, and nothing shows whose" : `it gets dead letters through ${letters}, and is not the dead queue of a declared consumer`}; its letters stay, and new ones go to the dead queue of each consumer`,

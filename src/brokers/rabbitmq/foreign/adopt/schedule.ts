@@ -1,4 +1,5 @@
 import { formatDurationMs } from "../../../../declare/duration.ts";
+import { wholeName } from "../../../../foreign/purpose.ts";
 import { reservedKeyPrefix } from "../../compile/names.ts";
 import type { EffectiveSettings } from "../../prove/semantics.ts";
 import type { Course } from "./course.ts";
@@ -19,10 +20,27 @@ export interface Schedule {
 const attemptsIfEndless = 5;
 
 export function scheduleOf(looking: Looking, settings: EffectiveSettings, course: Course): Schedule {
+  const waits = consumersWaits(looking, settings.queue);
+  const schedule = amountingTo(looking, settings, course, waits);
+  const names = new Set([...course.waits, ...waits.map((each) => each.queue)]);
+  const others = looking.settings
+    .filter((each) => names.has(each.queue))
+    .flatMap((each) => looking.surroundings.aimsOf(each))
+    .filter((aim) => aim !== settings.queue && looking.surroundings.shapeOf(aim) === "work");
+  if (others.length === 0) return schedule;
+  const fact = `its retries come back through an exchange today, so ${[...new Set(others)].join(", ")} can get each of them as well; declared ones reach this consumer alone`;
+  return { ...schedule, unsaid: [...schedule.unsaid, fact] };
+}
+
+function amountingTo(
+  looking: Looking,
+  settings: EffectiveSettings,
+  course: Course,
+  waits: readonly EffectiveSettings[],
+): Schedule {
   const { queue, deliveryLimit, delayedRetry } = settings;
   const [firstMs = 0] = course.delaysMs;
   const through = course.waits.length === 0 ? "" : ` through ${course.waits.join(", ")}`;
-  const waits = consumersWaits(looking, queue);
   // A consumer that names the next queue in a header changes the header itself, so a rejected message takes one of them.
   if (course.end === "endless" && course.waits.length > 0 && waits.length > course.waits.length)
     return copied(looking, queue, waits);
@@ -66,7 +84,8 @@ export function scheduleOf(looking: Looking, settings: EffectiveSettings, course
 
 /**
  * Waiting queues that lead to a work queue, but that its rejected messages do not pass: consumers publish there. A queue
- * for the dead letters of others, or for messages of producers, shows no such thing.
+ * for the dead letters of others, or for messages of producers, shows no such thing. One that leads to several queues
+ * through an exchange belongs to the one in its name.
  */
 function consumersWaits(looking: Looking, queue: string): readonly EffectiveSettings[] {
   const { surroundings, settings, delays } = looking;
@@ -75,7 +94,11 @@ function consumersWaits(looking: Looking, queue: string): readonly EffectiveSett
       ({ queue: wait }) =>
         surroundings.shapeOf(wait) === "wait" && !isSharedDelay(wait) && !isProducersDelay(wait) && !delays.has(wait),
     )
-    .filter((each) => surroundings.aimsOf(each).includes(queue))
+    .filter((each) => {
+      const aims = surroundings.aimsOf(each);
+      const owners = aims.filter((aim) => wholeName(aim).test(each.queue));
+      return aims.includes(queue) && (owners.length === 0 || owners.includes(queue));
+    })
     .filter(({ queue: wait }) => {
       const dying = dyingInto(looking, wait);
       return dying.size === 0 || dying.has(queue);
