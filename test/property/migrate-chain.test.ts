@@ -71,17 +71,13 @@ test.each(Object.keys(strategies))("no step wants other settings of a queue that
   expect(back).toBeGreaterThan(3);
 });
 
+type Declared = typeof anyConsumer extends fc.Arbitrary<infer Value> ? Value : never;
+
 function wantedOf(consumers: object, target: TargetInput) {
-  const retry = { attempts: 3, backoff: { kind: "constant", delay: "5s" } };
-  const all = Object.entries(consumers).map(([name, own]: readonly [string, object]) => {
-    const isOrdered = "order" in own;
-    const ordered = { retry: { attempts: 3, backoff: { kind: "immediate" } } };
-    const { queueSettings, ...others } = own as { readonly queueSettings?: string };
+  const all = Object.entries(consumers).map(([name, { queueSettings, ...own }]: readonly [string, Declared]) => {
     const more = target.broker === "rabbitmq" && queueSettings !== undefined ? { queueSettings } : {};
-    return [
-      name,
-      { from: { orders: "all" }, handlerTimeout: "10s", retry, ...(isOrdered ? ordered : {}), ...others, ...more },
-    ];
+    const backoff = own.order === undefined ? { kind: "constant", delay: "5s" } : { kind: "immediate" };
+    return [name, { from: { orders: "all" }, handlerTimeout: "10s", retry: { attempts: 3, backoff }, ...own, ...more }];
   });
   const system = { name: "shop", sources: { orders: { kind: "topic" } }, consumers: Object.fromEntries(all) };
   const proved = compileAndProve(checked(system), target);

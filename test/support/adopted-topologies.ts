@@ -2,6 +2,7 @@
 
 import {
   binding,
+  bound,
   deadThrough,
   deadTo,
   delayInfrastructure,
@@ -108,12 +109,12 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
         queue("orders.retry", { "x-message-ttl": 2_000, ...deadThrough("shop.events", "orders.process") }),
         queue("orders.parking"),
       ],
-      bindings: [
-        binding("shop.events", "orders.process", "order.#"),
-        binding("shop.events", "orders.process", "orders.process"),
-        binding("orders.dlx", "orders.retry", "orders.retry"),
-        binding("orders.dlx", "orders.parking", "orders.parking"),
-      ],
+      bindings: bound(
+        "shop.events > orders.process: order.#",
+        "shop.events > orders.process: orders.process",
+        "orders.dlx > orders.retry: orders.retry",
+        "orders.dlx > orders.parking: orders.parking",
+      ),
     },
     consumers: { "orders.process": [5, { kind: "constant", delay: "2s" }, "orders.parking"] },
     sources: ["shop.events"],
@@ -248,11 +249,7 @@ export const adoptedTopologies: Readonly<Record<string, AdoptedTopology>> = {
     definitions: {
       exchanges: [exchange("orders", "topic"), exchange("dlx", "fanout")],
       queues: ["mail", "billing", "graveyard"].map((name) => queue(name, quorum)),
-      bindings: [
-        binding("orders", "mail", "order.*"),
-        binding("orders", "billing", "order.paid"),
-        binding("dlx", "graveyard"),
-      ],
+      bindings: bound("orders > mail: order.*", "orders > billing: order.paid", "dlx > graveyard"),
       policies: [
         {
           name: "dead letters",

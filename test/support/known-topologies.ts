@@ -29,6 +29,13 @@ export const binding = (source: string, destination: string, key = "", kind = "q
   arguments: {},
 });
 
+/** @param ways such as `events > orders: order.*` */
+export const bound = (...ways: readonly string[]): readonly object[] =>
+  ways.map((way) => {
+    const [source = "", destination = "", key = ""] = way.split(/ > |: /);
+    return binding(source, destination, key);
+  });
+
 export const vhosts = [{ name: "/" }];
 
 /** The arguments of a queue whose dead letters go to an exchange. */
@@ -69,11 +76,7 @@ export function singleWaitQueue(
       }),
       queue("billing.wait", { ...common, ...waiting(5_000, "billing.again") }),
     ],
-    bindings: [
-      binding("orders", "billing", "order.placed"),
-      binding("billing.retry", "billing.wait"),
-      binding("billing.again", "billing"),
-    ],
+    bindings: bound("orders > billing: order.placed", "billing.retry > billing.wait", "billing.again > billing"),
   };
 }
 

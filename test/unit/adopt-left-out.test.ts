@@ -5,6 +5,7 @@ import type { Adopted } from "../../src/migrate/adopt.ts";
 import {
   type Parts,
   binding,
+  bound,
   deadThrough,
   exchange,
   exported,
@@ -40,11 +41,7 @@ test("a queue for failures of a longer name is another consumer's", () => {
       queue("reorder.parkinglot", quorum),
       queue("reorder.error", quorum),
     ],
-    bindings: [
-      binding("events", "order", "o.*"),
-      binding("events", "reorder", "r.*"),
-      binding("dlx", "reorder.parkinglot", "reorder"),
-    ],
+    bindings: bound("events > order: o.*", "events > reorder: r.*", "dlx > reorder.parkinglot: reorder"),
   });
   expect(deadQueuesOf(found)).toEqual({ order: "order.parkinglot", reorder: "reorder.parkinglot" });
 });
@@ -370,12 +367,7 @@ test("the dead letters of a queue after a delay of producers have their dead que
       queue("delay", waiting(1_800_000, "dlx", "close")),
       queue("graveyard", quorum),
     ],
-    bindings: [
-      binding("orders", "create", "create"),
-      binding("orders", "delay", "delay"),
-      binding("dlx", "close", "close"),
-      binding("dlx", "graveyard", "err"),
-    ],
+    bindings: bound("orders > create: create", "orders > delay: delay", "dlx > close: close", "dlx > graveyard: err"),
   });
   expect(deadQueuesOf(found)).toEqual({ create: "graveyard", close: "graveyard" });
 });

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import {
   type Parts,
   binding,
+  bound,
   deadThrough,
   deadTo,
   exchange,
@@ -24,12 +25,7 @@ const topologies: readonly { readonly name: string; readonly parts: Parts; reado
         queue("b", { ...quorum, ...deadThrough("bus", "failed.b") }),
         queue("b.dlq", quorum),
       ],
-      bindings: [
-        binding("bus", "a", "a.*"),
-        binding("partner", "a", "#"),
-        binding("bus", "b", "b.*"),
-        binding("bus", "b.dlq", "failed.b"),
-      ],
+      bindings: bound("bus > a: a.*", "partner > a: #", "bus > b: b.*", "bus > b.dlq: failed.b"),
     },
     sources: { a: { bus: ["a.*"], partner: "all" }, b: { bus: ["b.*"] } },
   },

@@ -4,7 +4,7 @@ import { type CompiledSystem, brokers } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
 import { renderAdoption } from "../../src/report/adoption.ts";
 import { adoptedTopologies, exportOf } from "../support/adopted-topologies.ts";
-import { binding, deadThrough, exchange, exported, queue, waiting } from "../support/known-topologies.ts";
+import { binding, bound, deadThrough, exchange, exported, queue, waiting } from "../support/known-topologies.ts";
 import { adopting, adoptText } from "../support/reported-by-adopt.ts";
 
 // A queue without arguments stays. The printed requests end only what nothing uses after the old code has gone.
@@ -72,12 +72,12 @@ test("a dead queue that cannot stay does not move its consumer, and keeps its le
 test("in the middle of a move, the way of the new queue into the dead queue stays", () => {
   const made = {
     exchanges: [exchange("orders", "topic"), exchange("shop.dead", "direct"), exchange("billing_error", "fanout")],
-    bindings: [
-      binding("orders", "billing", "a"),
-      binding("orders", "billing.2", "a"),
-      binding("billing_error", "billing_error"),
-      binding("shop.dead", "billing_error", "billing.2"),
-    ],
+    bindings: bound(
+      "orders > billing: a",
+      "orders > billing.2: a",
+      "billing_error > billing_error",
+      "shop.dead > billing_error: billing.2",
+    ),
     queues: [
       queue("billing"),
       queue("billing.2", {

@@ -4,7 +4,7 @@ import { brokers, compile, type CompiledSystem } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
 import { renderAdoption } from "../../src/report/adoption.ts";
 import { accepted, checked } from "../support/examples.ts";
-import { type Parts, binding, exchange, exported, queue, waiting } from "../support/known-topologies.ts";
+import { type Parts, binding, bound, exchange, exported, queue, waiting } from "../support/known-topologies.ts";
 import { adopting } from "../support/reported-by-adopt.ts";
 
 // Nobody may delete an old queue while messages of others come into it: the broker would drop them.
@@ -167,11 +167,7 @@ test("no step takes away a queue where messages of producers wait", () => {
       queue("order.delay", waiting(1_800_000, "timeout", "close")),
       queue("order.close", { "x-max-priority": 5 }),
     ],
-    bindings: [
-      binding("orders", "order.create", "create"),
-      binding("orders", "order.delay", "delay"),
-      binding("timeout", "order.close", "close"),
-    ],
+    bindings: bound("orders > order.create: create", "orders > order.delay: delay", "timeout > order.close: close"),
   });
   expect(adopted.imports.moves.map(({ remove }) => remove)).toEqual([
     ["DELETE /api/queues/%2F/order.create"],

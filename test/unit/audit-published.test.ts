@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { findingsIn, policy, quorum } from "../support/audit.ts";
-import { binding, deadThrough, deadTo, exchange, queue, waiting } from "../support/known-topologies.ts";
+import { binding, bound, deadThrough, deadTo, exchange, queue, waiting } from "../support/known-topologies.ts";
 
 // Topologies that people published with their code, each with the faults that its author would have to admit.
 
@@ -21,11 +21,7 @@ const published: readonly (readonly [what: string, definitions: object, findings
     {
       exchanges: [exchange("render", "topic"), exchange("delay", "topic")],
       queues: [queue("delay", waiting(2_000, "render", "delayed.render")), queue("me-render"), queue("render")],
-      bindings: [
-        binding("delay", "delay", "#"),
-        binding("render", "me-render", "#.me-render"),
-        binding("render", "render", "#.render"),
-      ],
+      bindings: bound("delay > delay: #", "render > me-render: #.me-render", "render > render: #.render"),
     },
     ["RD420 me-render", "RD420 render"],
   ],
@@ -58,11 +54,7 @@ const published: readonly (readonly [what: string, definitions: object, findings
         },
         queue("peril_dlq"),
       ],
-      bindings: [
-        binding("peril_topic", "war", "war.*"),
-        binding("peril_topic", "pause.me", "pause"),
-        binding("peril_dlx", "peril_dlq"),
-      ],
+      bindings: bound("peril_topic > war: war.*", "peril_topic > pause.me: pause", "peril_dlx > peril_dlq"),
     },
     [],
   ],
@@ -102,10 +94,7 @@ const published: readonly (readonly [what: string, definitions: object, findings
     {
       exchanges: [exchange("worker.exchange", "direct"), exchange("deadLetter.exchange", "fanout")],
       queues: [queue("worker.queue", deadThrough("deadLetter.exchange")), queue("deadLetter.queue")],
-      bindings: [
-        binding("worker.exchange", "worker.queue", "email"),
-        binding("deadLetter.exchange", "deadLetter.queue", "email"),
-      ],
+      bindings: bound("worker.exchange > worker.queue: email", "deadLetter.exchange > deadLetter.queue: email"),
     },
     [],
   ],
@@ -127,11 +116,7 @@ const published: readonly (readonly [what: string, definitions: object, findings
         queue("retry", deadThrough("notifications", "send")),
         queue("delayed", deadThrough("notifications", "send")),
       ],
-      bindings: [
-        binding("notifications", "main", "send"),
-        binding("notifications", "retry", "retry"),
-        binding("notifications", "delayed", "delay"),
-      ],
+      bindings: bound("notifications > main: send", "notifications > retry: retry", "notifications > delayed: delay"),
     },
     ["RD439 delayed", "RD439 retry"],
   ],
@@ -162,11 +147,7 @@ const published: readonly (readonly [what: string, definitions: object, findings
         queue("payments.retry", waiting(5_000, "events", "payments.retry")),
         queue("payments.dead"),
       ],
-      bindings: [
-        binding("events", "payments", "payments.*"),
-        binding("retry", "payments.retry", "retry"),
-        binding("dlx", "payments.dead", "dead"),
-      ],
+      bindings: bound("events > payments: payments.*", "retry > payments.retry: retry", "dlx > payments.dead: dead"),
     },
     ["RD416 payments"],
   ],
@@ -179,11 +160,11 @@ const published: readonly (readonly [what: string, definitions: object, findings
         quorum("saga.orders", { ...safe, ...deadThrough("saga.dead", "orders") }),
         quorum("saga.orders.retry", { ...safe, ...waiting(1_000, "saga", "orders") }),
       ],
-      bindings: [
-        binding("saga.dead", "saga.orders.dead", "orders"),
-        binding("saga", "saga.orders", "orders"),
-        binding("saga", "saga.orders.retry", "retry.orders"),
-      ],
+      bindings: bound(
+        "saga.dead > saga.orders.dead: orders",
+        "saga > saga.orders: orders",
+        "saga > saga.orders.retry: retry.orders",
+      ),
     },
     [],
   ],

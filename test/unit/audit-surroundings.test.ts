@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { topicIndex } from "../../src/brokers/rabbitmq/prove/topic-index.ts";
 import { findingsIn } from "../support/audit.ts";
-import { binding, deadThrough, deadTo, exchange, queue, waiting } from "../support/known-topologies.ts";
+import { binding, bound, deadThrough, deadTo, exchange, queue, waiting } from "../support/known-topologies.ts";
 
 const contains = (wide: string, narrow: string): boolean =>
   topicIndex([{ pattern: wide, item: wide }]).containing(narrow).length > 0;
@@ -142,14 +142,7 @@ test("retries that come back for some keys, and go to another consumer for other
       queue("w2", deadThrough("retry")),
       queue("wait", waiting(5_000, "again")),
     ],
-    bindings: [
-      binding("in", "w1", "k1"),
-      binding("in", "w2", "k2"),
-      binding("in", "w2", "k1"),
-      binding("retry", "wait"),
-      binding("again", "w1", "k1"),
-      binding("again", "w2", "k2"),
-    ],
+    bindings: bound("in > w1: k1", "in > w2: k2", "in > w2: k1", "retry > wait", "again > w1: k1", "again > w2: k2"),
   });
   expect(found["RD424"]).toEqual(["w2"]);
 });
@@ -176,12 +169,7 @@ test("an exchange that an export leaves out counts as the kind that its bindings
       queue("w1.wait", waiting(1_000, "", "w1")),
       queue("w2.wait", waiting(1_000, "", "w2")),
     ],
-    bindings: [
-      binding("in", "w1", "k1"),
-      binding("in", "w2", "k2"),
-      binding("internal", "w1.wait", "w1"),
-      binding("internal", "w2.wait", "w2"),
-    ],
+    bindings: bound("in > w1: k1", "in > w2: k2", "internal > w1.wait: w1", "internal > w2.wait: w2"),
   };
   // A fanout exchange would send the retries of each to the other.
   expect(audit(definitions)).toEqual({ RD416: ["w1", "w2"] });

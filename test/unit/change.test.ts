@@ -184,7 +184,7 @@ test("the state is compared with the new deployment, and the taken sources are r
         system: "shop",
         consumer: "billing",
         deadQueue: "shop.billing.dead",
-        fixed: { "shop.billing": expect.any(Object) as object, "shop.billing.dead": expect.any(Object) as object },
+        fixed: expect.any(Object),
       },
     },
   });
