@@ -171,7 +171,13 @@ function keptStrategyObjections(from: Deployed, to: Deployed, consumer: string |
 
 function causesOf(from: Deployed, to: Deployed, consumer: string | null, objections: readonly Diagnostic[]): string[] {
   const [old, now] = [strategyOf(from, consumer), strategyOf(to, consumer)];
+  const [template, next] = [from, to].map(({ system }) => wordOf(system.names?.shared ?? "not set"));
   return [
+    ...(template === next
+      ? []
+      : [
+          `names.shared was ${template} and would be ${next}: keep it, because queues have its exchange in their arguments`,
+        ]),
     ...(old === now ? [] : [`the strategy was ${wordOf(old)} and would be ${wordOf(now)}`]),
     ...objections.map(({ message }) => message),
     ...(from.compiled.target === to.compiled.target

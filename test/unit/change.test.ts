@@ -141,6 +141,12 @@ test.each<readonly [string, Deployed, Deployed, readonly string[]]>([
   expect(refuseChange(from, to).map(({ code, path, message }) => `${code} ${path}: ${message}`)).toEqual(wanted);
 });
 
+test("names.shared is the reason for another dead-letter exchange", () => {
+  const native = rabbitmq("4.3", "native");
+  const [first] = refuseChange(deployed(shop, native), deployed({ ...shop, names: { shared: "x-{system}" } }, native));
+  expect(first?.notes[0]).toContain("names.shared was not set and would be x-{system}: keep it");
+});
+
 test("a source that was removed with its consumer is remembered when the consumer comes back", () => {
   const both = { ...shop, sources: { orders: { kind: "topic" }, sales: { kind: "topic" } } };
   const billing = (source: string): object => ({ ...consumer, from: { [source]: ["order.placed"] } });
