@@ -29,11 +29,11 @@ export const binding = (source: string, destination: string, key = "", kind = "q
   arguments: {},
 });
 
-/** @param ways such as `events > orders: order.*` */
+/** @param ways such as `events > orders: order.*`, or `events >> others` into an exchange */
 export const bound = (...ways: readonly string[]): readonly object[] =>
   ways.map((way) => {
-    const [source = "", destination = "", key = ""] = way.split(/ > |: /);
-    return binding(source, destination, key);
+    const [source = "", destination = "", key = ""] = way.split(/ >>? |: /);
+    return binding(source, destination, key, way.includes(" >> ") ? "exchange" : "queue");
   });
 
 export const vhosts = [{ name: "/" }];

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Diagnostic } from "../../src/index.ts";
 import { findingsIn, policy, quorum } from "../support/audit.ts";
-import { binding, deadThrough, deadTo, exchange, queue } from "../support/known-topologies.ts";
+import { binding, bound, deadThrough, deadTo, exchange, queue } from "../support/known-topologies.ts";
 
 // Topologies that lose messages in ways that are easily overlooked, and sound ones that look like them.
 
@@ -89,14 +89,14 @@ describe("an upgrade", () => {
     const definitions = {
       exchanges: [...["d1", "d0", "out"].map((name) => exchange(name, "topic")), exchange("sales", "fanout")],
       queues: [level(1, "d0"), level(0, "out"), queue("sales")],
-      bindings: [
-        binding("d1", "level-1", "1.#"),
-        binding("d1", "d0", "0.#", "exchange"),
-        binding("d0", "level-0", "*.1.#"),
-        binding("d0", "out", "*.0.#", "exchange"),
-        binding("out", "sales", "#.sales", "exchange"),
-        binding("sales", "sales"),
-      ],
+      bindings: bound(
+        "d1 > level-1: 1.#",
+        "d1 >> d0: 0.#",
+        "d0 > level-0: *.1.#",
+        "d0 >> out: *.0.#",
+        "out >> sales: #.sales",
+        "sales > sales",
+      ),
     };
     for (const [from, to] of [
       ["3.13.7", "4.0"],

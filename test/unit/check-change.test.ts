@@ -39,11 +39,9 @@ test("a consumer that goes needs a migration, or its old name", async () => {
   const invoices = readFileSync(join(folder, "new.yaml"), "utf8").replace("  billing:", "  invoices:");
   writeFileSync(join(folder, "renamed.yaml"), invoices);
   const words = ["check", "renamed.yaml", "--target", "rabbitmq@4.3", "--from", "new.yaml"];
-  const { code, out } = await runCommand(words);
-  expect(code).toBe(0);
-  expect(out).toContain(
-    "migrate  billing goes, and nothing takes its messages from shop.billing any more: redeliver migrate has steps that empty it first. If the consumer has a new name, write formerly: billing there",
-  );
+  const says =
+    "migrate  billing goes, and nothing takes its messages from shop.billing any more: redeliver migrate has steps that empty it first. If the consumer has a new name, write formerly: billing there";
+  expect(await runCommand(words)).toMatchObject({ code: 0, out: expect.stringContaining(says) as string });
   const { change } = JSON.parse((await runCommand([...words, "--json"])).out) as { readonly change: object };
   expect(change).toMatchObject({ gone: [{ consumer: "billing", queue: "shop.billing" }] });
   writeFileSync(join(folder, "renamed.yaml"), invoices.replace("invoices:", "invoices:\n    formerly: billing"));
