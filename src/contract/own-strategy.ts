@@ -65,9 +65,14 @@ export function diagnoseStrategies(broker: string, given: unknown, known: readon
 }
 
 /** Finds strategies of consumers that the declaration does not have, or that have no work queue. */
-export function diagnoseOwners({ consumers }: Plan, { strategies = {} }: Strategies): Diagnostic[] {
+export function diagnoseOwners(plan: Plan, { strategies = {} }: Strategies): Diagnostic[] {
+  return unknownOwners(plan, path, strategies);
+}
+
+/** Finds settings by consumer for consumers that the declaration does not have, or that have no work queue. */
+export function unknownOwners({ consumers }: Plan, place: readonly string[], settings: object): Diagnostic[] {
   const retried = consumers.flatMap(({ consumer, retry }) => (retry === null ? [] : [consumer]));
-  return Object.keys(strategies).flatMap((name) =>
-    retried.includes(name) ? [] : [unknownOption([...path, name], "consumer with a work queue", name, retried)],
+  return Object.keys(settings).flatMap((name) =>
+    retried.includes(name) ? [] : [unknownOption([...place, name], "consumer with a work queue", name, retried)],
   );
 }

@@ -121,11 +121,14 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
   const own = auditor.targetOf(deployment);
   const today = own.ok ? (own.value ?? target) : target;
   const findings = auditor.audit(deployment, today, null).filter(isError);
+  const upgradeFrom = needsUpgrade(today, target) ? brokerOf(today).formatTarget(today) : null;
   const losing = lossesAfter(deployment, found.value, proved, target);
   const differences = drift === null ? null : judgeDrift(drift.value);
   const incomplete = drift === null ? [] : otherDiagnostics({ unread: drift.value.unread, keptLetters: [] });
   const imports = adopter.importsOf(deployment, proved.compiled, draft.system.name, url);
-  const judged = differences?.filter((each) => isOpen(each, imports, adopter.fixed)) ?? null;
+  // The text asks for the upgrade apart.
+  const compared = upgradeFrom === null ? differences : (differences?.filter(({ kind }) => kind !== "version") ?? null);
+  const judged = compared?.filter((each) => isOpen(each, imports, adopter.fixed)) ?? null;
   const moved = imports.moves.length === 0 ? null : proveDraft(movedDraft(draft, imports.moves), used);
   const { declared } =
     moved?.ok === true ? adopter.importsOf(deployment, moved.value.compiled, draft.system.name, url) : imports;
@@ -144,7 +147,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
       newPolicies: judged?.filter((each) => adopter.isNewPolicy?.(each) === true) ?? [],
       // The first entry is the component.
       added: declared - (imports.entries.length - 1),
-      upgradeFrom: needsUpgrade(today, target) ? brokerOf(today).formatTarget(today) : null,
+      upgradeFrom,
       findings,
       effect: adopter.effect,
       fixed: new Map(
@@ -171,8 +174,7 @@ function isOpen(
   { moves, stays, left }: Imports,
   fixed: readonly string[],
 ): boolean {
-  // The text says apart that the broker has to be upgraded.
-  if (change === "missing" || ["system", "version"].includes(kind) || fixed.includes(kind)) return false;
+  if (change === "missing" || kind === "system" || fixed.includes(kind)) return false;
   if (moves.length > 0 && left.some(({ place }) => place === `queue ${name}`)) return false;
   const hasSteps = (consumer: string): boolean =>
     [...moves, ...stays.filter(({ isDeployed }) => !isDeployed)].some((each) => each.consumer === consumer);

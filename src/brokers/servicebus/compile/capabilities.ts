@@ -105,7 +105,7 @@ export interface ServicebusTarget {
   /** Of work queues; null for none. */
   readonly duplicateDetectionMs: number | null;
   /** By consumer, if only some detect duplicates, or each within another time. The others then have none. */
-  readonly duplicateDetectionMsOf?: Readonly<Record<string, number>>;
+  readonly ownDuplicateDetectionMs?: Readonly<Record<string, number>>;
   /** `own`: dead letters stay in each entity's own dead-letter queue. `shared`: one queue has them by forwarding. */
   readonly deadQueue: DeadQueueKind;
 }

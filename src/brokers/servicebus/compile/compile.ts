@@ -3,7 +3,8 @@ import { type Checked, accepted, hasErrors } from "../../../diagnostics/diagnost
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import type { Compiled } from "../../broker.ts";
 import { type CompiledConsumer, compileConsumers } from "../../../contract/compile-consumer.ts";
-import { diagnoseDuplicates, targetForConsumer } from "./target.ts";
+import { targetForConsumer } from "./target.ts";
+import { unknownOwners } from "../../../contract/own-strategy.ts";
 import { chooseStrategy } from "../../../contract/choose-strategy.ts";
 import { sharedQueues } from "../../../contract/shared-problems.ts";
 import { type ServicebusTarget, type StrategyName, formatTarget, servicebusLimits } from "./capabilities.ts";
@@ -31,7 +32,10 @@ const strategies: readonly Strategy[] = [immediate, scheduled, ttlTier];
  * @returns frozen, JSON-serialisable data, the same bytes for the same input; or every reason to refuse it
  */
 export function compileServicebus(plan: Plan, target: ServicebusTarget): Checked<ServicebusCompiled> {
-  const problems = [...diagnoseNames(plan), ...diagnoseDuplicates(plan, target)];
+  const problems = [
+    ...diagnoseNames(plan),
+    ...unknownOwners(plan, ["target", "duplicates"], target.ownDuplicateDetectionMs ?? {}),
+  ];
   const draft: TopologyDraft = { queues: [], topics: [], subscriptions: [], alerts: [] };
   addShared(draft, plan, target);
   const { diagnostics, contracts, promises, choices } = compileConsumers(plan.consumers, (consumer) =>

@@ -8,16 +8,9 @@ import {
   parseDurationMs,
 } from "../../../declare/duration.ts";
 import { type Checked, type Diagnostic, accepted, diagnostic } from "../../../diagnostics/diagnostic.ts";
-import {
-  misfit,
-  unknownOption,
-  unknownOptions,
-  unknownStrategy,
-  unknownTarget,
-} from "../../../contract/shared-problems.ts";
+import { misfit, unknownOptions, unknownStrategy, unknownTarget } from "../../../contract/shared-problems.ts";
 import type { ServicebusTarget, Sku, StrategyName } from "./capabilities.ts";
 import { servicebusDefaults, servicebusLimits, skuNames, skus, strategyNames } from "./capabilities.ts";
-import type { Plan } from "../../../plan/plan.ts";
 import { diagnoseDeadQueue } from "../../../contract/shared-dead-queue.ts";
 import {
   type TargetSide,
@@ -89,13 +82,13 @@ export function checkServicebusTarget(input: ServicebusTargetInput | ServicebusT
 export function asWritten({
   lockMs,
   duplicateDetectionMs,
-  duplicateDetectionMsOf,
+  ownDuplicateDetectionMs,
   ...rest
 }: ServicebusTarget): ServicebusTargetInput {
   return {
     lock: asDuration(lockMs),
     ...(duplicateDetectionMs === null ? {} : { duplicates: asDuration(duplicateDetectionMs) }),
-    ...(duplicateDetectionMsOf && { duplicates: mapped(duplicateDetectionMsOf, asDuration) }),
+    ...(ownDuplicateDetectionMs && { duplicates: mapped(ownDuplicateDetectionMs, asDuration) }),
     ...rest,
   };
 }
@@ -106,16 +99,16 @@ function mapped<From, To>(all: Readonly<Record<string, From>>, to: (one: From) =
 
 function detectionOf(
   duplicates: ServicebusTargetInput["duplicates"],
-): Pick<ServicebusTarget, "duplicateDetectionMs" | "duplicateDetectionMsOf"> {
+): Pick<ServicebusTarget, "duplicateDetectionMs" | "ownDuplicateDetectionMs"> {
   if (duplicates === undefined) return { duplicateDetectionMs: null };
   return typeof duplicates === "string"
     ? { duplicateDetectionMs: parseDurationMs(duplicates) }
-    : { duplicateDetectionMs: null, duplicateDetectionMsOf: mapped(duplicates, parseDurationMs) };
+    : { duplicateDetectionMs: null, ownDuplicateDetectionMs: mapped(duplicates, parseDurationMs) };
 }
 
 /** The target of one consumer, without the settings of others. */
 export function targetForConsumer(target: ServicebusTarget, consumer: string): ServicebusTarget {
-  const { duplicateDetectionMsOf: own, ...rest } = withOwnStrategy(target, consumer);
+  const { ownDuplicateDetectionMs: own, ...rest } = withOwnStrategy(target, consumer);
   if (own === undefined) return rest;
   return { ...rest, duplicateDetectionMs: Object.hasOwn(own, consumer) ? (own[consumer] ?? null) : null };
 }
@@ -123,10 +116,10 @@ export function targetForConsumer(target: ServicebusTarget, consumer: string): S
 /** The target with the settings of single consumers under other names. */
 export function targetUnderNames(target: ServicebusTarget, nameOf: (consumer: string) => string): ServicebusTarget {
   const named = strategiesUnder(target, nameOf);
-  const own = target.duplicateDetectionMsOf;
+  const own = target.ownDuplicateDetectionMs;
   if (own === undefined) return named;
   const renamed = Object.entries(own).map(([consumer, timeMs]) => [nameOf(consumer), timeMs] as const);
-  return { ...named, duplicateDetectionMsOf: Object.fromEntries(renamed) };
+  return { ...named, ownDuplicateDetectionMs: Object.fromEntries(renamed) };
 }
 
 /** The target for old consumers beside new ones. A queue detects duplicates as long as it exists, or never. */
@@ -134,27 +127,14 @@ export function targetBeside(
   beside: ServicebusTarget,
   sides: readonly TargetSide<ServicebusTarget>[],
 ): ServicebusTarget {
-  const { duplicateDetectionMsOf: _, ...rest } = beside;
+  const { ownDuplicateDetectionMs: _, ...rest } = beside;
   const times = sides.flatMap(({ target, names }) =>
     [...names].map(([name, own]) => [name, targetForConsumer(target, own).duplicateDetectionMs] as const),
   );
   const [first = null, ...others] = new Set(times.map(([, timeMs]) => timeMs));
   if (others.length === 0) return { ...rest, duplicateDetectionMs: first };
   const known = times.flatMap(([name, timeMs]) => (timeMs === null ? [] : [[name, timeMs] as const]));
-  return { ...rest, duplicateDetectionMs: null, duplicateDetectionMsOf: Object.fromEntries(known) };
-}
-
-/** Finds times for consumers that the declaration does not have, or that have no work queue. */
-export function diagnoseDuplicates(
-  { consumers }: Plan,
-  { duplicateDetectionMsOf = {} }: ServicebusTarget,
-): Diagnostic[] {
-  const known = consumers.flatMap(({ consumer, retry }) => (retry === null ? [] : [consumer]));
-  return Object.keys(duplicateDetectionMsOf).flatMap((name) =>
-    known.includes(name)
-      ? []
-      : [unknownOption(["target", "duplicates", name], "consumer with a work queue", name, known)],
-  );
+  return { ...rest, duplicateDetectionMs: null, ownDuplicateDetectionMs: Object.fromEntries(known) };
 }
 
 const optionNames = ["broker", "sku", "strategy", "strategies", "lock", "duplicates", "deadQueue"];

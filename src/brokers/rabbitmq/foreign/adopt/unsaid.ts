@@ -137,7 +137,7 @@ export function unsaidOf(
 
 const asLoss = (fact: Unsaid): Unsaid => ({ ...fact, isLoss: true });
 
-/** A dead-letter exchange gets what expires, or falls out of a full queue. */
+/** A dead-letter exchange gets expired messages, and those that a full queue drops. */
 function keysThatDelete(settings: EffectiveSettings): readonly string[] {
   if (settings.deadLetterExchange !== null) return [];
   return ["message-ttl", ...(dropsHead(settings) ? lengthKeys : [])];
