@@ -88,9 +88,10 @@ async function showDiagnostics(file: string, format: "sarif" | "github", options
   );
 }
 
-/** The counts of resources before and after a change, beside the first line of the new declaration. */
-async function noticeOf({ from, counts }: CheckedChange, file: string): Promise<string> {
+/** The counts of resources before and after a change, and the consumers that go, beside the first line of the new declaration. */
+async function noticeOf({ from, counts, gone }: CheckedChange, file: string): Promise<string> {
   const { renderGithubNotice } = await import("../diagnostics/github.ts");
-  const { countsInWords } = await import("../report/verdicts.ts");
-  return renderGithubNotice(`resources, change from ${from}`, countsInWords(counts), fileForTools(file));
+  const { countsInWords, goneInWords } = await import("../report/verdicts.ts");
+  const text = [countsInWords(counts), ...gone.map(goneInWords)].join("; ");
+  return renderGithubNotice(`resources, change from ${from}`, text, fileForTools(file));
 }

@@ -43,7 +43,11 @@ export interface ShownChange {
 export function renderChange({ from, isDeployed, verdicts, left, gone, counts }: ShownChange): string {
   const heading = `change from ${visible(from)}`;
   if (isDeployed) return `\n${heading}\nnone: this is deployed\n`;
-  const lines = [...renderProofs(verdicts, left), ...gone.map(goneInWords), `counts   ${countsInWords(counts)}`];
+  const lines = [
+    ...renderProofs(verdicts, left),
+    ...gone.map((each) => `migrate  ${goneInWords(each)}`),
+    `counts   ${countsInWords(counts)}`,
+  ];
   if (verdicts.length === 0)
     return `\n${heading}\n${["nothing is proved: no consumer keeps a queue", ...lines].join("\n")}\n`;
   const proves =
@@ -52,9 +56,9 @@ export function renderChange({ from, isDeployed, verdicts, left, gone, counts }:
 }
 
 /** A queue without a consumer is not refused: a person may have emptied it. */
-function goneInWords({ consumer, queue }: ShownChange["gone"][number]): string {
+export function goneInWords({ consumer, queue }: ShownChange["gone"][number]): string {
   const [gone, place] = [visible(consumer), visible(queue)];
-  return `migrate  ${gone} goes, and nothing takes its messages from ${place} any more: redeliver migrate has steps that empty it first. If the consumer has a new name, write formerly: ${gone} there`;
+  return `${gone} goes, and nothing takes its messages from ${place} any more: redeliver migrate has steps that empty it first. If the consumer has a new name, write formerly: ${gone} there`;
 }
 
 /** The number of resources of each kind before and after a change: `exchanges 2 → 11, queues 2`. */
