@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { retryAfter } from "redeliver/consume";
 import { openTelemetry } from "redeliver/opentelemetry";
 
@@ -38,9 +38,14 @@ for (const broker of brokers())
       const recordings: (Record10 & { readonly contract: Contract })[] = [];
 
       test.for([
-        { name: "nobody watches", watched: [] },
-        { name: "it is watched", watched: ["x-opt-redeliver-attempt-traceparent"] },
-      ])("matches the contract exactly, for each outcome after each attempt, where $name", async ({ watched }) => {
+        { name: "nobody watches", watched: [], behindMs: 0 },
+        { name: "it is watched", watched: ["x-opt-redeliver-attempt-traceparent"], behindMs: 0 },
+        { name: "the consumer's clock is behind", watched: [], behindMs: 20 },
+      ])("matches the contract exactly, for each outcome after each attempt, where $name", async (stated) => {
+        const { watched, behindMs } = stated;
+        const rightNow = Date.now;
+        const clock = vi.spyOn(Date, "now").mockImplementation(() => rightNow() - behindMs);
+        onTestFinished(() => clock.mockRestore());
         const { system, proxy } = await proxied(declaration("50ms"), strategy);
         const handled: Handled[] = [];
         const decisionOf = (id: string, attempt: number): Decision => {
@@ -72,20 +77,17 @@ for (const broker of brokers())
         await system.channel.waitForConfirms();
         // Messages that end with a failure use all attempts. The others come as often as their kind says.
         const expected = 2 * (1 + 2 + 3 + 4) + 4 * 4 + 4;
-        // One frame may accept several neighbouring deliveries.
-        const settled = (): number =>
-          proxy.frames.reduce(
-            (sum, frame) => sum + (frame.kind === "disposition" ? frame.last - frame.first + 1 : 0),
-            0,
-          );
-        await until(60_000, () => settled() >= expected);
+        await until(60_000, () => handled.length >= expected);
         await billing.running.stop();
         await monitoring.shutdown();
         expect(handled).toHaveLength(expected);
         expect(new Set(handled.map(({ decision, attempt }) => `${endingOf(decision)} ${attempt}`)).size).toBe(3 * 4);
         const contract = system.contract("billing");
         expect(breachesOf10(contract, proxy.frames, handled, watched)).toEqual([]);
-        if (watched.length === 0) recordings.push({ contract, frames: proxy.frames, handled });
+        // The first retries of a consumer that is behind come too early, and go back.
+        if (behindMs > 0)
+          expect(proxy.frames.filter(({ kind }) => kind === "transfer").length).toBeGreaterThan(expected);
+        else if (watched.length === 0) recordings.push({ contract, frames: proxy.frames, handled });
         expect(await system.drain("shop.billing")).toEqual([]);
       });
 

@@ -17,7 +17,7 @@ export type WireFrame10 =
       readonly messageId: string;
       /** The number of its earlier failed deliveries. */
       readonly failed: number;
-      readonly atMs: number;
+      readonly atMonotonicMs: number;
     }
   | {
       readonly kind: "disposition";
@@ -27,6 +27,7 @@ export type WireFrame10 =
       readonly settled: boolean;
       readonly outcome: WireOutcome;
       readonly atMs: number;
+      readonly atMonotonicMs: number;
     };
 
 export interface WireOutcome {
@@ -107,7 +108,14 @@ function transferOf(
   if (more === true || delivery === undefined || payload === undefined)
     throw new Error("the messages of these tests fit into one frame");
   const { message_id: messageId, delivery_count: failed } = message.decode(payload);
-  return { kind: "transfer", session, delivery, messageId: String(messageId), failed: failed ?? 0, atMs: Date.now() };
+  return {
+    kind: "transfer",
+    session,
+    delivery,
+    messageId: String(messageId),
+    failed: failed ?? 0,
+    atMonotonicMs: performance.now(),
+  };
 }
 
 function dispositionOf({ first = -1, last, settled, state }: Performative, session: number): WireFrame10 {
@@ -120,6 +128,7 @@ function dispositionOf({ first = -1, last, settled, state }: Performative, sessi
     settled: settled === true,
     outcome,
     atMs: Date.now(),
+    atMonotonicMs: performance.now(),
   };
 }
 

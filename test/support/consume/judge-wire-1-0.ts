@@ -9,7 +9,8 @@ export type Disposition = Extract<WireFrame10, { readonly kind: "disposition" }>
 
 /**
  * Compares the frames with a contract, for each delivery of these handlers. It must be settled once, after its handler
- * has ended, with exactly the contract's outcome. The check knows nothing of the consumer's code.
+ * has ended, with exactly the contract's outcome. Before it, only deliveries that come before their time may go back.
+ * The check knows nothing of the consumer's code.
  *
  * @param watched names of annotations that monitoring adds on each failure, beside those of the contract
  * @returns the differences, in words; empty for a consumer that keeps its contract
@@ -20,13 +21,21 @@ export function breachesOf10(
   handled: readonly Handled[],
   watched: readonly string[] = [],
 ): readonly string[] {
-  return handled.flatMap((run) => {
-    const { message, attempt } = run;
-    const name = `${message}, attempt ${attempt}`;
-    const deliveries = transfersOf(frames, run).length;
-    if (deliveries !== 1) return [`${name}: delivered ${deliveries} times`];
-    return deliveryBreaches(contract, run, dispositionsOf(frames, run), watched).map((breach) => `${name}: ${breach}`);
-  });
+  const returns = new Map(handled.map((run) => [run, transfersOf(frames, run).slice(0, -1)]));
+  const earlyMs = [...returns.values()].flat().map((early) => dueBefore(frames, early) - early.atMonotonicMs);
+  const allowed = { watched, lateMs: earlyMs.length === 0 ? 0 : 2 * Math.max(...earlyMs) + 6 };
+  return handled.flatMap((run) =>
+    [
+      ...(returns.get(run) ?? []).flatMap((early) => returnBreaches(frames, early)),
+      ...deliveryBreaches(contract, run, dispositionsOf(frames, run), allowed),
+    ].map((breach) => `${run.message}, attempt ${run.attempt}: ${breach}`),
+  );
+}
+
+/** A consumer whose retries came early is behind the broker's clock. It may give later times, by twice as much. */
+interface Allowed {
+  readonly watched: readonly string[];
+  readonly lateMs: number;
 }
 
 function transfersOf(frames: readonly WireFrame[], { message, attempt }: Handled): readonly Transfer[] {
@@ -36,12 +45,12 @@ function transfersOf(frames: readonly WireFrame[], { message, attempt }: Handled
   );
 }
 
-/** The dispositions of one delivery, with their places. */
+/** The dispositions of the delivery that was handled, with their places. */
 export function dispositionsOf(
   frames: readonly WireFrame[],
   run: Handled,
 ): readonly { readonly frame: Disposition; readonly index: number }[] {
-  const [transfer] = transfersOf(frames, run);
+  const transfer = transfersOf(frames, run).at(-1);
   return frames.flatMap((frame, index) =>
     transfer !== undefined && settles(frame, transfer) ? [{ frame, index }] : [],
   );
@@ -51,22 +60,53 @@ function settles(frame: WireFrame, { session, delivery }: Transfer): frame is Di
   return frame.kind === "disposition" && frame.session === session && frame.first <= delivery && delivery <= frame.last;
 }
 
+/**
+ * A consumer may give a retry back without a run if it came before its time. Only the rest of its delay may follow.
+ * The broker's clock decides when a retry comes, and it may be ahead of the consumer's by some milliseconds.
+ */
+function returnBreaches(frames: readonly WireFrame[], early: Transfer): readonly string[] {
+  const [returned, ...more] = frames.filter((frame) => settles(frame, early));
+  if (returned === undefined || more.length > 0) return ["an early delivery is not settled once"];
+  const { name, deliveryFailed, undeliverableHere } = returned.outcome;
+  if (name !== "modified" || deliveryFailed || undeliverableHere) return [`an early delivery ends as ${name}`];
+  const dueMs = dueBefore(frames, early);
+  if (!(early.atMonotonicMs < dueMs)) return ["a delivery in its time is given back"];
+  const nextMs = dueAt(returned);
+  const latestMs = dueMs + returned.atMonotonicMs - early.atMonotonicMs + 2;
+  return nextMs >= dueMs && nextMs <= latestMs ? [] : [`the rest ends at ${nextMs} ms, the delay at ${dueMs} ms`];
+}
+
+/** The time that the message's outcome before this delivery gave it; not a number if there is none. */
+function dueBefore(frames: readonly WireFrame[], delivery: Transfer): number {
+  const before = frames
+    .slice(0, frames.indexOf(delivery))
+    .findLast((frame) => frame.kind === "transfer" && frame.messageId === delivery.messageId) as Transfer | undefined;
+  return dueAt(frames.find((frame) => before !== undefined && settles(frame, before)));
+}
+
+/** The end of the delay by the consumer's monotonic clock, which is also that of these tests. */
+function dueAt(disposition: WireFrame | undefined): number {
+  const value = disposition?.kind === "disposition" ? disposition.outcome.annotations.get(wait)?.value : undefined;
+  const [, sinceMs, , delayMs] = String(value).split(" ");
+  return Number(sinceMs) + Number(delayMs);
+}
+
 function deliveryBreaches(
   contract: Contract,
   run: Handled,
   found: readonly { readonly frame: Disposition; readonly index: number }[],
-  watched: readonly string[],
+  allowed: Allowed,
 ): readonly string[] {
   const wanted = operationsFor(contract, run.decision, run.attempt);
   if (found.length !== wanted.length) return [`${found.length} dispositions instead of ${wanted.length}`];
   return found.flatMap(({ frame, index }, position) => {
     if (index < run.framesBefore) return ["a disposition before its handler has ended"];
     if (!frame.settled) return ["a disposition that does not settle"];
-    return outcomeBreaches(wanted[position] as Operation, frame, run, watched);
+    return outcomeBreaches(wanted[position] as Operation, frame, run, allowed);
   });
 }
 
-function outcomeBreaches(wanted: Operation, frame: Disposition, run: Handled, watched: readonly string[]) {
+function outcomeBreaches(wanted: Operation, frame: Disposition, run: Handled, allowed: Allowed) {
   const { outcome } = frame;
   if (outcome.name !== wanted.operation) return [`${outcome.name ?? "no outcome"} instead of ${wanted.operation}`];
   if (wanted.operation !== "modified") return [];
@@ -75,8 +115,8 @@ function outcomeBreaches(wanted: Operation, frame: Disposition, run: Handled, wa
     ...(outcome.undeliverableHere === wanted.undeliverableHere
       ? []
       : [`undeliverable-here is ${outcome.undeliverableHere}`]),
-    ...timeBreaches(wanted, frame, run),
-    ...annotationBreaches(wanted, outcome, watched),
+    ...timeBreaches(wanted, frame, run, allowed),
+    ...annotationBreaches(wanted, outcome, allowed),
   ];
 }
 
@@ -89,7 +129,12 @@ const wait = "x-opt-redeliver-wait";
  * The time of the next delivery must be the delay after the failure. The failure lies between the end of the handler
  * and the time of the frame. The consumer rounds up, and its clock rounds down.
  */
-function timeBreaches({ deliveryTimeMs }: ModifiedOperation, { outcome, atMs }: Disposition, { endedAtMs }: Handled) {
+function timeBreaches(
+  { deliveryTimeMs }: ModifiedOperation,
+  { outcome, atMs }: Disposition,
+  { endedAtMs }: Handled,
+  { lateMs }: Allowed,
+): readonly string[] {
   const found = outcome.annotations.get(deliveryTime);
   if (deliveryTimeMs === undefined) return found === undefined ? [] : [`${deliveryTime} on what is not to come again`];
   if (found === undefined) return [`no ${deliveryTime}`];
@@ -98,7 +143,7 @@ function timeBreaches({ deliveryTimeMs }: ModifiedOperation, { outcome, atMs }: 
   const time = Number(found.value);
   if (time < endedAtMs + deliveryTimeMs.from)
     return [`${deliveryTime} ${time - endedAtMs} ms after the failure, at least ${deliveryTimeMs.from} declared`];
-  if (time > atMs + 1 + deliveryTimeMs.to)
+  if (time > atMs + 1 + deliveryTimeMs.to + lateMs)
     return [`${deliveryTime} ${time - atMs} ms after the disposition, at most ${deliveryTimeMs.to} declared`];
   return [];
 }
@@ -110,7 +155,7 @@ function timeBreaches({ deliveryTimeMs }: ModifiedOperation, { outcome, atMs }: 
 function annotationBreaches(
   { messageAnnotations, deliveryTimeMs }: ModifiedOperation,
   { annotations }: WireOutcome,
-  watched: readonly string[],
+  { watched }: Allowed,
 ): readonly string[] {
   const wanted = Object.entries(messageAnnotations ?? {});
   const others = [...annotations.keys()].filter(

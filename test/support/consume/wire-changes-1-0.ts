@@ -33,10 +33,27 @@ export function wireChangesOf10(
       instead("twice", frame, frame),
       ...(hasNext ? [instead("over the next delivery, too", { ...frame, last: frame.last + 1 })] : []),
       instead("not settled", { ...frame, settled: false }),
+      ...frames
+        .filter((each) => each.kind === "transfer" && each.session === frame.session && each.delivery === frame.first)
+        .filter(() => frame.first === frame.last)
+        .map((transfer) => instead("given back, and delivered again", back(frame), again(transfer), again(frame))),
       ...otherOutcomes(frame, run).map(([what, outcome]) => instead(what, { ...frame, outcome })),
       { what: `${message}, attempt ${attempt}: before its handler ended`, value: { frames, handled: later } },
     ];
   });
+}
+
+/** A delivery goes back without a failure. */
+function back(frame: Disposition): Disposition {
+  const outcome = { ...frame.outcome, name: "modified", deliveryFailed: false, undeliverableHere: false } as const;
+  return { ...frame, outcome };
+}
+
+/** The same as the next delivery of its session. */
+function again(frame: WireFrame): WireFrame {
+  if (frame.kind === "transfer") return { ...frame, delivery: frame.delivery + 10_000 };
+  if (frame.kind !== "disposition" || !("first" in frame)) return frame;
+  return { ...frame, first: frame.first + 10_000, last: frame.last + 10_000 };
 }
 
 function otherOutcomes({ outcome, atMs }: Disposition, run: Handled): readonly (readonly [string, WireOutcome])[] {
