@@ -8,6 +8,15 @@ export interface ChangeRequest {
   readonly text: string;
   /** A queue that the broker has not started, and that this deletes. */
   readonly mends?: string;
+  /** The broker refuses it while another machine has the claim. */
+  readonly claims?: true;
+}
+
+/** Keeps other machines from carrying out a migration of the same system. */
+export interface Claim {
+  /** Takes or renews it. */
+  readonly take: ChangeRequest;
+  readonly release: ChangeRequest;
 }
 
 /** The messages and consumers of a queue, as the broker counts them. Or a source, which has neither. */
@@ -42,6 +51,8 @@ export interface Migrating<System, Deployment, Reader> {
     after: System,
     late: readonly string[],
   ) => readonly ChangeRequest[];
+  /** Left out with `requestsFor`. @param holder a number below 2^31 for the machine and its lock */
+  readonly claimOf?: (deployment: Deployment, system: System, holder: number) => Claim | null;
   /** The change to a resource that a step gives up, as the start of half a sentence. The default is `delete`. */
   readonly givesUp?: string;
   /** Counts messages and consumers, and messages to sources if the broker does. */

@@ -137,7 +137,7 @@ export const catalogue = {
   ),
   RD307: error(
     "Another migration is in progress",
-    "The lock says that a migration of this environment has begun. Two migrations at once could give a message two ways, and neither proof would hold. So the first one has to end before another declaration can be migrated to, and only one process carries it out at a time. Restore the declaration from git and finish with `redeliver migrate`. Before its first step has changed the broker, you may change the declaration freely.",
+    "The lock says that a migration of this environment has begun. Two migrations at once could give a message two ways, and neither proof would hold. So the first one has to end before another declaration can be migrated to, and only one process carries it out at a time. On RabbitMQ a queue that `--apply` holds keeps other machines out. Restore the declaration from git and finish with `redeliver migrate`. Before its first step has changed the broker, you may change the declaration freely.",
   ),
   RD308: warning(
     "The change deletes older messages that wait",

@@ -1,5 +1,5 @@
 import { type Target, brokerOf } from "../brokers/index.ts";
-import type { ChangeRequest } from "../brokers/migrating.ts";
+import type { ChangeRequest, Claim } from "../brokers/migrating.ts";
 import type { Drift } from "../brokers/drift.ts";
 import { type Checked, accepted } from "../diagnostics/diagnostic.ts";
 import { type Deployed, needsUpgrade, partKey } from "./deployed.ts";
@@ -15,6 +15,8 @@ export interface StepSeen {
   readonly left: readonly Pick<ChangeRequest, "text">[];
   /** The same as requests. Null if only a deployment can make them. */
   readonly requests: readonly ChangeRequest[] | null;
+  /** Null if only a deployment can change the broker. */
+  readonly claimOf: (holder: number) => Claim | null;
   /** Texts in `strange.unread` about queues that the requests mend. */
   readonly mended: readonly string[];
 }
@@ -41,7 +43,9 @@ export function seeStep(deployment: unknown, before: Deployed, to: Deployed): Ch
   const requests = migrating.requestsFor?.(deployment as never, before.compiled, to.compiled, lateQueues) ?? null;
   const mended = late.filter(({ queue }) => requests?.some(({ mends }) => mends === queue)).map(({ text }) => text);
   const left = requests ?? changesIn(now.value, differences, migrating.givesUp);
-  return accepted({ strange, tooOld: tooOldIn(deployment, to.target), left, requests, mended });
+  const claimOf = (holder: number): Claim | null =>
+    migrating.claimOf?.(deployment as never, to.compiled, holder) ?? null;
+  return accepted({ strange, tooOld: tooOldIn(deployment, to.target), left, requests, claimOf, mended });
 }
 
 /** A migration may begin before the broker is upgraded. A broker that names no version is not compared. */

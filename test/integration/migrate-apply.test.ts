@@ -75,6 +75,19 @@ test.concurrent.each(inject("brokers"))(
         const path = `bindings/${encodeURIComponent(vhost)}/e/shop.orders/q/${fresh}`;
         return (await management.get<readonly object[]>(path).catch(() => [])).length > 0;
       };
+      const claimed = "shop.redeliver.migrating";
+      const queues = async (): Promise<readonly string[]> =>
+        (await management.get<readonly { name: string }[]>(`queues/${encodeURIComponent(vhost)}`)).map(
+          (each) => each.name,
+        );
+      const asBefore = await queues();
+      await management.declareQueue(vhost, claimed, {
+        durable: true,
+        arguments: { "x-queue-type": "classic", "x-expires": 300_000, "x-max-length": 7 },
+      });
+      expect(await next()).toMatchObject({ code: 1, error: expect.stringContaining("another machine carries out") });
+      expect(await queues()).toEqual([...asBefore, claimed].toSorted());
+      await management.delete(`queues/${encodeURIComponent(vhost)}/${claimed}`);
       const seed = Number(process.env["MIGRATE_SEED"] ?? 21);
       const random = seeded(seed + Number(broker.version.replace(".", "")));
       let hasNewCode = false;
@@ -108,6 +121,7 @@ test.concurrent.each(inject("brokers"))(
         out: expect.stringContaining("nothing to"),
       });
       expect(await world.unsettled(broker, vhost, started)).toEqual([]);
+      expect(await queues()).not.toContain(claimed);
     } finally {
       await Promise.all(started.map(async ({ driven }) => driven.stop().catch(() => undefined)));
       await world.end();

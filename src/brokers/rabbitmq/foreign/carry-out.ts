@@ -2,9 +2,10 @@ import { accepted } from "../../../diagnostics/diagnostic.ts";
 import { type Entry, isEntry } from "../../../foreign/entries.ts";
 import { parseInnerJson } from "../../../foreign/parse-json.ts";
 import type { HttpReader } from "../../broker.ts";
-import type { ChangeRequest, Migrating, Watched } from "../../migrating.ts";
+import type { ChangeRequest, Claim, Migrating, Watched } from "../../migrating.ts";
 import { afterDeployment, nameOf } from "../compile/after-deployment.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
+import { prefixOf } from "../compile/names.ts";
 import { type FoundBinding, bindingKey, different, namesIn } from "../compile/differences.ts";
 import type { BindingResource, PolicyResource } from "../compile/topology.ts";
 import type { Deployment } from "./deployment.ts";
@@ -18,6 +19,7 @@ export const migrating: Migrating<RabbitmqCompiled, Deployment, HttpReader<reado
   }),
   keepsSettings: true,
   requestsFor,
+  claimOf,
   reader: {
     ...live,
     requests: (virtualHost: string | null) => {
@@ -118,6 +120,26 @@ function requestsFor(
       })),
   ];
 }
+
+/**
+ * A queue that ends by itself. Its length is the holder: RabbitMQ accepts the same declaration again, which renews the
+ * queue, and refuses another one. Source: `rabbit_amqqueue:assert_equivalence`, and https://www.rabbitmq.com/docs/ttl
+ */
+function claimOf({ virtualHosts: [found] }: Deployment, { topology }: RabbitmqCompiled, holder: number): Claim | null {
+  if (found === undefined) return null;
+  const name = `${prefixOf(topology)}.redeliver.migrating`;
+  const at = path("queues", found.name, name);
+  // The default type of the virtual host may be one without these arguments.
+  const type = { "x-queue-type": "classic" };
+  const body = { durable: true, arguments: { ...type, "x-expires": claimedMs, "x-max-length": holder } };
+  return {
+    take: { method: "PUT", path: at, body, text: `hold ${name}, against other machines`, claims: true },
+    release: { method: "DELETE", path: at, text: `release ${name}` },
+  };
+}
+
+/** One request may take a minute, and the claim is renewed after some of them. */
+const claimedMs = 300_000;
 
 function path(...words: readonly string[]): string {
   return `api/${words.map(encodeURIComponent).join("/")}`;
