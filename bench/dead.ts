@@ -161,6 +161,7 @@ async function redriveAll(dead: DeadLetters, letters: number, frozen: Frozen): P
       generations: 3,
       targets: null,
       workQueue: null,
+      others: null,
       unsendable: operating.unsendable,
     },
     factsOf: facts,

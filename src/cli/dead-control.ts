@@ -48,7 +48,7 @@ export async function resumeCommand(id: string, options: JournalOptions & Partia
       const { file, ...words } = place;
       const { journal: _, ...given } = options;
       return atPlace(file, { ...words, ...given } as PlaceOptions, async (dead) =>
-        answerRedrive(options, await resumeRedrive(deskOf(dead, journal), id)),
+        answerRedrive(options, dead, await resumeRedrive(deskOf(dead, journal), id)),
       );
     }),
   );

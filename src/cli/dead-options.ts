@@ -98,7 +98,12 @@ function withPlace(command: Command): Command {
     .addOption(strategy())
     .option("--consumer <name>", "the consumer whose dead letters are meant")
     .addOption(new Option("--parked", "the parked letters of the consumer, and not its dead ones").conflicts("queue"))
-    .addOption(new Option("--queue <name>", "a queue that no declaration names").conflicts("consumer"))
+    .addOption(
+      new Option(
+        "--queue <name>",
+        "a queue that no declaration names; with --consumer: a dead queue that it had before",
+      ),
+    )
     .option(
       "--url <url>",
       "the broker: amqps://user@host/vhost for RabbitMQ, RABBITMQ_URL by default; an endpoint that replaces AWS for SQS",

@@ -27,7 +27,11 @@ export async function redriveCommand(file: string | undefined, options: RedriveO
     if (confirm === undefined) return showPlan(dead, options);
     return withJournal(options, async (journal) => {
       const order = { confirm, why, stopAbove: stopAbove / 100, place: placeWords(file, options) };
-      return answerRedrive(options, await redriveLetters(deskOf(dead, journal), { ...wishOf(options), ...order }));
+      return answerRedrive(
+        options,
+        dead,
+        await redriveLetters(deskOf(dead, journal), { ...wishOf(options), ...order }),
+      );
     });
   });
 }
@@ -36,15 +40,31 @@ async function showPlan(dead: DeadQueue, options: RedriveOptions): Promise<numbe
   const wish = wishOf(options);
   const plan = await planLetters(dead, wish);
   const { renderPlan } = await import("../report/dead-redrive.ts");
-  const { horizonMs, forecast, park } = plan;
+  const { horizonMs, forecast, park, targets, stay } = plan;
   const { perSecond, waitMs } = wish;
-  return print(options.json === true ? plan : renderPlan(plan, { perSecond, waitMs }, horizonMs, forecast, park));
+  if (options.json === true) return print(plan);
+  const elsewhere = targets.some(({ queue }) => options.workQueue !== undefined && queue !== options.workQueue);
+  const earlier = (stay["from another queue"] ?? 0) > 0 && !dead.isShared && dead.contract !== undefined;
+  return print(
+    [
+      renderPlan(plan, { perSecond, waitMs }, horizonMs, forecast, park),
+      ...(elsewhere ? [`--work-queue is for letters that name no queue. ${toConsumer}\n`] : []),
+      ...(earlier && dead.others === null ? [`${toConsumer}\n`] : []),
+    ].join(""),
+  );
 }
 
+const toConsumer =
+  "If letters are those of a queue that a consumer had before, FILE, --target and --consumer beside --queue send them to its present one.";
+
 /** Prints the end of a redrive. */
-export async function answerRedrive({ json }: { readonly json?: boolean }, end: RedriveEnd): Promise<number> {
+export async function answerRedrive(
+  { json }: { readonly json?: boolean },
+  { contract, queue }: DeadQueue,
+  end: RedriveEnd,
+): Promise<number> {
   const { renderRedrive } = await import("../report/dead-redrive.ts");
-  const printed = await print(json === true ? end : renderRedrive(end));
+  const printed = await print(json === true ? end : renderRedrive(end, contract === undefined ? queue : null));
   return ended(printed, end.state === "done" ? exitCodes.fine : exitCodes.incomplete);
 }
 

@@ -134,6 +134,6 @@ function completed(
     value !== undefined && names.has(name) && !options.has(name) ? [`--${name}`, value] : [],
   );
   const others = command.registeredArguments.filter((each) => each.required && each.name() !== "file").length;
-  const lacksFile = takesFile(command) && operands <= others && !options.has("queue");
+  const lacksFile = takesFile(command) && operands <= others && (!options.has("queue") || options.has("consumer"));
   return lacksFile ? [...added, declaration] : added;
 }

@@ -129,7 +129,7 @@ export async function openRedrive(journal: Journal, id: string): Promise<Journal
 
 /** Finds out where a redrive stood. This process has its lock, so nobody else moves its letters. */
 async function goOn({ dead, journal, who = person(), waiting }: Desk, id: string): Promise<Begun> {
-  const { letters: broker, queue, workQueue, operating, contract } = dead;
+  const { letters: broker, queue, workQueue, others, operating, contract } = dead;
   const facts = await openRedrive(journal, id);
   // A wish from now on is for this process. One from before was for a process that has ended.
   await journal.change(id, { wish: null }, who, "is to go on");
@@ -142,8 +142,8 @@ async function goOn({ dead, journal, who = person(), waiting }: Desk, id: string
   const place = { queue, id, identityOf: operating.identityOf };
   const { arrivedAtMs } = operating;
   const { looked, present, ...found } = await findOut(broker, { ...place, frozen, at, arrivedAtMs });
-  // Parked letters die into another queue than theirs, and the next check of deaths looks there.
-  const diedAgain = contract?.parkedQueue === queue ? facts.diedAgain : found.diedAgain;
+  // Letters of a parked or an earlier queue die into another one, and the next check of deaths looks there.
+  const diedAgain = (contract?.deadQueue ?? queue) === queue ? found.diedAgain : facts.diedAgain;
   const parkable = written.parked === "" ? 0 : (await findOut(broker, { ...place, frozen: toPark })).present;
   refuseIf(consumedProblem(queue, looked.consumers));
   const filter = filterOf(input, Date.parse(at));
@@ -155,7 +155,7 @@ async function goOn({ dead, journal, who = person(), waiting }: Desk, id: string
   const change = { ...before, state: "running" as const, reason: null };
   await journal.change(id, change, who, `goes on after ${sent} letters, ${present} are there`);
   const { unsendable } = operating;
-  const rules = { filter, generations, targets: new Set(targets), workQueue, unsendable };
+  const rules = { filter, generations, targets: new Set(targets), workQueue, others, unsendable };
   const park = parkOf(dead, { stay: { "sent too often": parkable } });
   return {
     facts,

@@ -35,6 +35,11 @@ export interface DeadQueue {
   readonly contract: AnyContract | undefined;
   /** The queue for letters that do not name the queue they died in. Null if there is none. */
   readonly workQueue: string | null;
+  /**
+   * Null, unless the queue has letters of an earlier work queue: then the work queues of other consumers. Letters that
+   * name one of those stay, and all other letters go to the work queue.
+   */
+  readonly others: ReadonlySet<string> | null;
   /** The consumer's proved model. Undefined for a queue that no declaration names. */
   readonly subject: Subject<unknown> | undefined;
   /** The most redrives of one letter, if the declaration says it. */
@@ -58,6 +63,8 @@ export type DeadQueueInput = {
       readonly target: TargetInput;
       /** True for the queue with the parked letters of the consumer. */
       readonly parked?: boolean;
+      /** A dead queue with letters of the queue that the consumer had before. They go to its present work queue. */
+      readonly earlier?: string;
     }
   | {
       /** The name of a queue that no declaration names. */
@@ -89,7 +96,7 @@ function foundBy(input: DeadQueueInput): FoundQueue {
   }
   const proved = compileAndProve(input.system, input.target);
   if (!proved.ok) throw refused(proved.diagnostics);
-  return declaredQueue(proved.value, input.consumer, input.parked === true);
+  return declaredQueue(proved.value, input.consumer, input.parked === true, input.earlier);
 }
 
 /** A queue before there is a connection. */
@@ -111,6 +118,7 @@ export function namedQueue(queue: string, target: Target | null, workQueue: stri
     isShared: false,
     contract: undefined,
     workQueue,
+    others: null,
     subject: undefined,
     generations: undefined,
   };
@@ -119,12 +127,14 @@ export function namedQueue(queue: string, target: Target | null, workQueue: stri
 /**
  * The dead queue of a declared consumer, or the queue of its parked letters.
  *
- * @throws UsageError if the consumer, or such a queue of it, is not declared
+ * @param earlier a dead queue with letters of the queue that the consumer had before
+ * @throws UsageError if the consumer, or such a queue of it, is not declared, or if the earlier one is not earlier
  */
 export function declaredQueue(
   { plan, compiled, target }: Pick<Proved, "plan" | "compiled" | "target">,
   consumer: string,
   isParked: boolean,
+  earlier?: string,
 ): FoundQueue {
   const contracts: readonly AnyContract[] = compiled.contracts;
   const contract = contracts.find((each) => each.consumer === consumer);
@@ -133,7 +143,7 @@ export function declaredQueue(
     throw new UsageError(`no consumer named ${JSON.stringify(consumer)} is declared; declared are ${declared}`);
   }
   if (contract.deadQueue === null) throw new UsageError(`the consumer ${consumer} has no dead queue`);
-  const queue = isParked ? contract.parkedQueue : contract.deadQueue;
+  const queue = earlier ?? (isParked ? contract.parkedQueue : contract.deadQueue);
   if (queue === undefined)
     throw new UsageError(`the consumer ${consumer} has no queue for parked letters: declare deadLetter.park`);
   const planned = plan.consumers.find((each) => each.consumer === consumer);
@@ -141,12 +151,27 @@ export function declaredQueue(
     .subjectsOf(compiled, target)
     .find((each) => each.consumer === consumer);
   const { workQueue } = contract;
-  const isShared = sharesDeadQueue(target, planned?.deadQueue) && !isParked;
+  const isShared = sharesDeadQueue(target, planned?.deadQueue) && queue === contract.deadQueue;
+  const present = contracts.find((each) => [each.workQueue, each.deadQueue, each.parkedQueue].includes(earlier ?? ""));
+  // Its own dead queue may have letters of both.
+  if (present !== undefined && (isShared || earlier !== contract.deadQueue))
+    throw new UsageError(`${earlier} is a queue of the consumer ${present.consumer} today, so leave out --queue`);
+  const others = new Set(contracts.flatMap((each) => (each === contract ? [] : (each.workQueue ?? []))));
   const { generations } = planned?.retry ?? {};
   const place = placeIn(target);
   const exchanges = brokerOf(target).letterExchanges?.(compiled) ?? [];
   const own = { broker: target.broker, place, exchanges };
-  return { ...own, queue, consumer, isShared, contract, workQueue, generations, subject };
+  return {
+    ...own,
+    queue,
+    consumer,
+    isShared,
+    contract,
+    workQueue,
+    others: earlier === undefined && !isParked ? null : others,
+    generations,
+    subject,
+  };
 }
 
 function placeIn(target: Target): string | null {

@@ -13,7 +13,7 @@ import type { Word } from "../operate/take-out.ts";
 import type { DeadQueue } from "./dead-queue.ts";
 import { type Desk, withLocks } from "./locks.ts";
 import { checkGroup, filterOf } from "./look.ts";
-import { sendingRules } from "./redrive.ts";
+import { checkNamed, sendingRules } from "./redrive.ts";
 import { type Taking, type TakingOrder, noted, runTaking, withBackup, wordOf } from "./take.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -96,6 +96,7 @@ async function planned(dead: DeadQueue, order: EditOrder, judged?: Parameters<ty
   const speed = { perSecond: null, waitMs: 0 };
   const made = await planRedrive(dead.letters, dead.queue, rules, dead.factsOf, speed, judged);
   if ("problem" in made) throw refused([made.problem]);
+  checkNamed(dead, made.named);
   if (made.isWhole) checkGroup(filter);
   return { plan: made.plan, rules: { ...made.rules, filter }, sample };
 }

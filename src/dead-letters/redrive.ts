@@ -126,6 +126,7 @@ async function planned(dead: DeadQueue, wish: RedriveWish, judged?: Parameters<t
   const asked = { ...sendingRules(dead), filter, generations };
   const made = await planRedrive(dead.letters, dead.queue, asked, dead.factsOf, speedOf(wish), judged);
   if ("problem" in made) throw refused([made.problem]);
+  checkNamed(dead, made.named);
   if (made.isWhole) checkGroup(filter);
   return made;
 }
@@ -135,11 +136,25 @@ async function planned(dead: DeadQueue, wish: RedriveWish, judged?: Parameters<t
  *
  * @throws UsageError if nothing can be sent to the consumer
  */
-export function sendingRules({ contract, workQueue, operating }: DeadQueue) {
+export function sendingRules({ contract, workQueue, others, operating }: DeadQueue) {
   const unreachable = contract === undefined ? null : operating.unreachable(contract);
   if (unreachable !== null) throw new UsageError(unreachable);
   const targets = contract === undefined || workQueue === null ? null : new Set([workQueue]);
-  return { workQueue, targets, unsendable: operating.unsendable };
+  return { workQueue, others, targets, unsendable: operating.unsendable };
+}
+
+/**
+ * Nothing shows that the letters of two earlier queues are those of one consumer.
+ *
+ * @throws UsageError if letters that would go to one consumer name several earlier queues
+ */
+export function checkNamed({ queue, others, consumer, workQueue }: DeadQueue, named: ReadonlySet<string | null>): void {
+  const earlier = [...named].filter((each) => each !== workQueue);
+  if (others === null || earlier.length < 2) return;
+  const found = earlier.map((each) => each ?? "no queue").join(", ");
+  throw new UsageError(
+    `${queue} has letters that name ${found}, and all would go to ${consumer}: choose those of one queue with --failed-in`,
+  );
 }
 
 const isParked = ({ contract, queue }: DeadQueue): boolean => contract?.parkedQueue === queue;

@@ -95,9 +95,9 @@ async function followMove({ dead, progress = silent }: Desk, whole: WholeMoves, 
   return { queue, moved: move.moved, stopped: move.problem };
 }
 
-function wholeOf({ letters: { whole }, isShared, queue }: DeadQueue): WholeMoves {
-  if (isShared)
-    throw new UsageError(`other consumers have letters in ${queue}; a redrive moves those of one consumer alone`);
+function wholeOf({ letters: { whole }, isShared, others, contract, queue }: DeadQueue): WholeMoves {
+  if (isShared || (others !== null && queue !== contract?.parkedQueue))
+    throw new UsageError(`other consumers may have letters in ${queue}; a redrive moves those of one consumer alone`);
   if (whole === undefined)
     throw new UsageError("only SQS moves a whole queue by itself; a redrive moves the letters one by one");
   return whole;

@@ -51,16 +51,25 @@ export async function planRedrive(
   { perSecond, waitMs }: Speed,
   judged?: (letter: Letter, fate: Fate) => void,
 ): Promise<
-  | { readonly plan: RedrivePlan; readonly rules: RedriveRules; readonly isWhole: boolean }
+  | {
+      readonly plan: RedrivePlan;
+      readonly rules: RedriveRules;
+      readonly isWhole: boolean;
+      /** The queues that the letters to send name, and null for those that name none. */
+      readonly named: ReadonlySet<string | null>;
+    }
   | { readonly problem: Diagnostic }
 > {
   const stay = new Map<Fate | "queue gone", number>();
   const found = new Map<string, number>();
+  const named = new Set<string | null>();
   const looked = await dead.look(queue, (letter) => {
     const facts = factsOf(letter);
     const fate = fateOf(letter, facts, rules);
-    if (fate === "sent") add(found, targetOf(facts, rules) ?? "", 1);
-    else add(stay, fate, 1);
+    if (fate === "sent") {
+      add(found, targetOf(facts, rules) ?? "", 1);
+      named.add(facts.queue);
+    } else add(stay, fate, 1);
     judged?.(letter, fate);
     return true;
   });
@@ -80,7 +89,7 @@ export async function planRedrive(
   const there = targets.map((target) => target.queue);
   // Letters that the broker does not show yet may be the only ones for a declared queue.
   const declared = [...(rules.targets ?? [])].filter((each) => !found.has(each));
-  return { plan, rules: { ...rules, targets: new Set([...there, ...declared]) }, isWhole: looked.isWhole };
+  return { plan, rules: { ...rules, targets: new Set([...there, ...declared]) }, isWhole: looked.isWhole, named };
 }
 
 function add<Key>(counts: Map<Key, number>, key: Key, count: number): void {

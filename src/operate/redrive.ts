@@ -19,12 +19,17 @@ export interface RedriveRules {
   readonly targets: ReadonlySet<string> | null;
   /** The queue for letters that do not name the queue they died in. Null if there is none. */
   readonly workQueue: string | null;
+  /** Null, or the queues of other consumers: then letters that name any other queue go to the work queue, too. */
+  readonly others: ReadonlySet<string> | null;
   readonly unsendable: Operating["unsendable"];
 }
 
 /** The queue that a letter goes to: the work queue that it died in, never an exchange with other subscribers. */
-export function targetOf({ queue }: LetterFacts, { workQueue }: Pick<RedriveRules, "workQueue">): string | null {
-  return queue ?? workQueue;
+export function targetOf(
+  { queue }: LetterFacts,
+  { workQueue, others }: Pick<RedriveRules, "workQueue" | "others">,
+): string | null {
+  return queue === null || others?.has(queue) === false ? workQueue : queue;
 }
 
 /** Decides whether a redrive may send a letter. */

@@ -1,3 +1,4 @@
+import { inShell } from "../adopt/in-shell.ts";
 import { docsPage } from "../diagnostics/docs-site.ts";
 import { visible } from "../diagnostics/visible.ts";
 import type { LettersOut, Move, OldWays, Stay, StillUsed } from "../adopt/found.ts";
@@ -31,12 +32,14 @@ export function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: bo
         ? []
         : [`if producers publish to ${backWays.join(", ")} as well, keep the old code until none does`]),
     ],
-    ...(letters === null || keptDead !== null ? [] : [renderRedrive(letters, queue, whileOld, false)]),
+    ...(letters === null || keptDead !== null
+      ? []
+      : [[...renderRedrive(letters, queue, whileOld, false), ...toNewCode(letters, queue, consumer)]]),
     [
       ...(keptDead === null || letters === null
         ? []
         : [
-            `look again at the letters of ${keptDead} that died in ${queue}: send or export them now, because no redrive sends them without ${queue}`,
+            `look again at the letters of ${keptDead} that died in ${queue}: ${letters.isShared ? `send or export them now, because no redrive sends them without ${queue}` : `without ${queue} they go to ${next}, by FILE --target TARGET --consumer ${inShell(consumer)} --queue ${inShell(keptDead)}`}`,
           ]),
       ...(isFed
         ? []
@@ -190,6 +193,15 @@ function renderWaysIn({ queue, next, unbind, choosing, ...ways }: Move, hasState
             `find out who publishes to ${others}. Their messages still come into ${queue}, so keep the old code until nobody does`,
           ],
         ]),
+  ];
+}
+
+/** The way of letters that the old code cannot handle. */
+function toNewCode({ limit, isShared }: LettersOut, queue: string, consumer: string): readonly string[] {
+  if (limit !== null) return [];
+  const words = `FILE --target TARGET --consumer ${inShell(consumer)}`;
+  return [
+    `letters that the old code cannot handle go to the new code: ${isShared ? `add ${words}` : `put ${words} in place of --work-queue ${inShell(queue)}`}`,
   ];
 }
 

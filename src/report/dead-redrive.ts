@@ -71,7 +71,8 @@ function renderForecast(forecast: Forecast | string): readonly string[] {
 
 type Redriven = Pick<JournalledRedrive, "id" | "letters" | "state"> & { readonly parked: number };
 
-export function renderRedrive(result: RedriveResult & Redriven): string {
+/** @param shownBy the queue that alone shows deaths; null if the declaration names the consumer's own */
+export function renderRedrive(result: RedriveResult & Redriven, shownBy: string | null = null): string {
   const { id, state, letters, sent, diedAgain, mayBeDoubled, unrecorded, stopped, parked } = result;
   // Without a letter to send, it may have ended while it parked.
   const isLast = letters > 0 && sent + unrecorded >= letters;
@@ -79,7 +80,7 @@ export function renderRedrive(result: RedriveResult & Redriven): string {
   const rest = isLast ? `no letter is left to send${back}` : "all other letters are still in the dead queue";
   const because = stopped === null ? "" : `: ${visible(stopped)}`;
   return [
-    `${sent} of ${count(letters, "letter")} were sent again by the redrive ${id}; ${diedAgain} have died again so far`,
+    `${sent} of ${count(letters, "letter")} were sent again by the redrive ${id}; ${diedAgain} have died again so far${shownBy === null ? "" : `, as far as ${visible(shownBy)} shows`}`,
     ...(parked === 0 ? [] : [`${parked} were sent too often before, and are parked now`]),
     ...(unrecorded === 0 ? [] : [`${unrecorded} more had left the dead queue when a process of the redrive ended`]),
     ...(mayBeDoubled === 0

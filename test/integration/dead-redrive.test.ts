@@ -9,7 +9,7 @@ import { drive } from "../support/drive.ts";
 import { type Answer } from "../support/run-command.ts";
 import { brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
-import { ask } from "../support/dead-command.ts";
+import { ask, askDeclared } from "../support/dead-command.ts";
 
 /** The most letters that one lost connection may double. */
 const windowLetters = 100;
@@ -110,6 +110,35 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
     const { consumerTag } = await system.channel.consume(deadQueue, () => undefined);
     expect(await redriven(system)).toMatchObject({ code: 1, diagnostics: [{ code: "RD812" }] });
     await system.channel.cancel(consumerTag);
+  });
+
+  test("sends the letters of an earlier dead queue to the consumer that has them now, and sees them die", async () => {
+    const system = await stage(broker);
+    const { channel } = system;
+    await channel.assertQueue("old.dlq", { durable: true });
+    const named = (queue: string) => ({ headers: { "dlq-original-queue": queue } });
+    await fill(system, "old.dlq", 4, 1, named("old"));
+    await fill(system, "old.dlq", 1, 5, named("shop.audit"));
+    await fill(system, "old.dlq", 1, 6, named("older"));
+    const send = async (...words: readonly string[]) =>
+      askDeclared<Redriven>(system, "redrive", "--queue=old.dlq", ...words);
+    const several = { code: 2, usage: expect.stringContaining("letters that name old, older") };
+    expect(await send()).toMatchObject(several);
+    expect(await send("--failed-in=old")).toMatchObject({
+      letters: 4,
+      targets: [{ queue: workQueue, letters: 4 }],
+      stay: { "not chosen": 2 },
+    });
+    expect(await send("--failed-in=shop.audit")).toMatchObject({ letters: 0, stay: { "from another queue": 1 } });
+    const consumer = await drive({ url: system.url, contract: system.contract("billing"), decide: () => "permanent" });
+    const words = ["--failed-in=old", "--confirm=4", "--wait=10s"];
+    expect(await send(...words)).toMatchObject({ code: 3, sent: 1, diedAgain: 1 });
+    await consumer.stop();
+    expect([await system.count(deadQueue), await system.count("old.dlq"), consumer.seen.length]).toEqual([1, 5, 1]);
+    expect(await askDeclared(system, "list", "--queue=shop.audit.dead")).toMatchObject({
+      code: 2,
+      usage: expect.stringContaining("is a queue of the consumer audit today"),
+    });
   });
 
   test("plans nothing for a queue that is gone", async () => {

@@ -58,6 +58,7 @@ export function inMemory(letters: readonly Letter[]): InMemory {
       attempts: [],
     } as unknown as DeadQueue["contract"],
     workQueue,
+    others: null,
     subject: undefined,
     generations: 2,
     operating,

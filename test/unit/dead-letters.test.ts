@@ -230,7 +230,7 @@ test("a redrive leaves letters that it may not send, each with its reason", () =
   if ("problem" in all || "problem" in others) throw new Error("no filter");
   const targets = new Set(["shop.billing"]);
   const { unsendable } = operating;
-  const rules = { filter: all, generations: 3, targets, workQueue: "shop.billing", unsendable };
+  const rules = { filter: all, generations: 3, targets, workQueue: "shop.billing", others: null, unsendable };
   const withHeader = (name: string, value: unknown): Letter => ({ ...letter, headers: { [name]: value } });
   expect([
     fateOf(letter, facts, rules),
@@ -242,6 +242,8 @@ test("a redrive leaves letters that it may not send, each with its reason", () =
     fateOf(withHeader("key", 2 ** 60), facts, rules),
     fateOf(letter, { ...facts, queue: "shop.audit" }, rules),
     fateOf(letter, { ...facts, queue: null }, { ...rules, targets: null, workQueue: null }),
+    fateOf(letter, { ...facts, queue: "billing" }, { ...rules, others: new Set(["shop.audit"]) }),
+    fateOf(letter, { ...facts, queue: "shop.audit" }, { ...rules, others: new Set(["shop.audit"]) }),
   ]).toEqual([
     "sent",
     "sent",
@@ -251,6 +253,8 @@ test("a redrive leaves letters that it may not send, each with its reason", () =
     "by AMQP 1.0",
     "not whole",
     "from another queue",
+    "from another queue",
+    "sent",
     "from another queue",
   ]);
 });
