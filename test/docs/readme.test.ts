@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { checkSystem, compile, plan } from "../../src/index.ts";
 import shop from "../../stacks/shop.ts";
@@ -112,19 +112,24 @@ test("the Pulumi program of the README registers the topology of its declaration
   ]);
 });
 
-test("the Pulumi program of docs/adopting.md deploys what adopt writes", async () => {
+test("the programs of docs/adopting.md deploy what adopt writes, and consume it", async () => {
   const folder = resolve(root, "out/adopting-test");
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const [program = ""] = blocksOf(read("docs/adopting.md").replaceAll(/^ {3}/gm, ""), "ts");
-  writeFileSync(
-    resolve(folder, "index.ts"),
-    program.replace('"shop.yaml"', JSON.stringify(resolve(folder, "shop.yaml"))),
-  );
+  const programs = blocksOf(read("docs/adopting.md").replaceAll(/^ {3}/gm, ""), "ts");
+  const written = ["consume", "index"].map((name, index) => {
+    const program = programs[index]?.replace('"shop.yaml"', JSON.stringify(resolve(folder, "shop.yaml"))) ?? "";
+    writeFileSync(resolve(folder, `${name}.ts`), program);
+    return resolve(folder, `${name}.ts`);
+  });
   const words = ["adopt", "--definitions", "examples/masstransit.json", "--name", "shop"];
   const main = ["src/cli/main.ts", ...words, "--output", resolve(folder, "shop.yaml")];
   expect(spawnSync(process.execPath, main, { cwd: root }).status).toBe(0);
-  const run = await runProgram(() => import(/* @vite-ignore */ resolve(folder, "index.ts")), { preview: false });
+  vi.stubEnv("RABBITMQ_URL", "amqp://127.0.0.1:1");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  // It has read the declaration, and there is no broker.
+  await expect(import(/* @vite-ignore */ written[0] ?? "")).rejects.toThrow("127.0.0.1:1");
+  const run = await runProgram(() => import(/* @vite-ignore */ written[1] ?? ""), { preview: false });
   expect(run.error).toBeUndefined();
   expect(resourcesOf(run, "Queue").map((each) => each.inputs["name"])).toContain("billing_error");
 });
