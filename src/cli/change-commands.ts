@@ -21,7 +21,7 @@ export function addChangeCommands(program: Command, finish: (exitCode: number) =
     .option("--next", "look at the running broker, and move the lock to the next step when nothing is in its way")
     .addOption(new Option("--apply", "also make each step's changes on the running broker").conflicts("next"))
     .option("--back", "with --next or --apply: go back to the declaration before the migration in progress")
-    .option("--accept-weaker", "with --next or --apply: agree to what RD304 and RD308 warn of")
+    .option("--accept-weaker", "take the shortest way, and agree to what RD304 and RD308 warn of")
     .option("--publishers-moved", "with --next or --apply: say that no program publishes to the old sources any more")
     .option("--wait <duration>", "with --next or --apply: wait this long for queues to empty", duration)
     .option("--url <url>", "the running broker; for RabbitMQ with the virtual host behind the host")

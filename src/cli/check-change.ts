@@ -80,19 +80,23 @@ export function changeFrom(
   const refused = [...refuseChange(before, after), ...leftQueuesTaken(before, after, old.held ?? {})];
   if (refused.length > 0)
     return refuse(environment === undefined ? refused : refused.map(withSteps(old, to, environment)));
-  const { verdicts, problems, warnings } = proveChange(before, after);
+  const { verdicts, problems, warnings: weaker } = proveChange(before, after);
   if (problems.length > 0) return refuse(problems);
+  const warnings =
+    environment === undefined || weaker.length === 0 ? weaker : weaker.map(withSteps(old, to, environment));
   const isDeployed = factsOf(before.compiled) === factsOf(to.compiled);
   const counts = changedCounts(before.compiled, after.compiled);
   const gone = goneIn(before, to.system);
   return { ok: true, from, isDeployed, verdicts, warnings, counts, left: leftBehind(before, after), gone };
 }
 
-/** With a lock `migrate` can make the change, if there are steps to it. */
+/** With a lock `migrate` can make the change, if there are steps to it, or to a change that keeps every promise. */
 function withSteps(old: Holding, { system, target }: Changed, environment: string): (each: Diagnostic) => Diagnostic {
-  if (!planMigration(old, system, target).ok) return (each) => each;
+  const planned = planMigration(old, system, target);
+  if (!planned.ok) return (each) => each;
+  const helped = new Set(["RD302", "RD303", ...(planned.value.avoided.length > 0 ? ["RD304", "RD308"] : [])]);
   const steps = `run redeliver migrate --env ${environment}, which has proved steps for this change`;
-  return (each) => (["RD302", "RD303"].includes(each.code) ? { ...each, help: `${steps}; or ${each.help}` } : each);
+  return (each) => (helped.has(each.code) ? { ...each, help: `${steps}; or ${each.help}` } : each);
 }
 
 async function declared(from: string, system: string, options: FromOptions): Promise<Deployed | RefusedChange> {

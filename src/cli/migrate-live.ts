@@ -105,9 +105,9 @@ async function begin(asked: Omit<Run, "from" | "going">): Promise<End> {
       state: "done",
       lines: ["nothing to migrate: this is deployed", ...namesIn(from)],
     };
-  const migration = planMigration(from, wanted.system, wanted.target);
+  const migration = planMigration(from, wanted.system, wanted.target, { acceptWeaker: asked.options.acceptWeaker });
   if (!migration.ok) return second?.ok === false ? second : migration;
-  const { warnings, steps } = stepsOf(migration.value);
+  const { warnings, avoided, steps } = stepsOf(migration.value);
   const weaker = notAgreed(warnings, asked.options);
   if (going === null && weaker !== null) return weaker;
   const fresh = { asked: askedOf(wanted), phase: 0, since: new Date().toISOString(), steps };
@@ -116,7 +116,8 @@ async function begin(asked: Omit<Run, "from" | "going">): Promise<End> {
   const isFirst = going === null || (going.phase === 0 && isUntouched(from, going.steps[0] as Deployed, seen));
   if (!isFirst && second?.ok === false) return second;
   if (weaker !== null) return weaker;
-  if (warnings.length > 0 && asked.options.json !== true) say(warnings, {});
+  const told = [...warnings, ...avoided.map(keptBySteps)];
+  if (told.length > 0 && asked.options.json !== true) say(told, {});
   await save({ place, options: asked.options }, fresh);
   return goOn({ ...asked, from, going: fresh });
 }
@@ -128,9 +129,15 @@ function notAgreed(warnings: readonly Diagnostic[], { acceptWeaker }: MigrateOpt
   return { diagnostics, of: "declaration" };
 }
 
-function stepsOf({ steps: planned }: Migration) {
+/** Says why a migration has more steps than one. */
+function keptBySteps(avoided: Diagnostic): Diagnostic {
+  const help = "go on: the steps of this migration keep the promise. For one without, use --back, and --accept-weaker";
+  return { ...avoided, help };
+}
+
+function stepsOf({ steps: planned, avoided }: Migration) {
   const steps = planned.flatMap((each) => readDeployed(each.system, each.target) ?? []);
-  return { warnings: planned.flatMap((each) => each.warnings), steps };
+  return { warnings: planned.flatMap((each) => each.warnings), avoided, steps };
 }
 
 /** Finishes the present step, and goes back from there. Without a change up to now, it only forgets the migration. */

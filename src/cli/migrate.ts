@@ -18,7 +18,7 @@ export interface MigrateOptions extends FromOptions {
   readonly apply?: true;
   /** Goes back to the declaration before the migration in progress. */
   readonly back?: true;
-  /** Agrees to each weaker promise of the steps. */
+  /** Takes the shortest way, and agrees to each promise that it weakens. */
   readonly acceptWeaker?: true;
   /** Says that no program publishes any more to the sources that the migration leaves. */
   readonly publishersMoved?: true;
@@ -38,7 +38,9 @@ export async function migrateCommand(file: string, options: MigrateOptions): Pro
   if (before === null)
     return usage("name the deployed declaration with --from, or an environment that has a lock with --env", answer);
   if ("ok" in before) return refuse(before.diagnostics, answer, before.about, before.exitCode);
-  const migration = planMigration(before, planned.value.system, target.value);
+  const migration = planMigration(before, planned.value.system, target.value, {
+    acceptWeaker: options.acceptWeaker,
+  });
   const about = { file, locate: planned.locate };
   if (!migration.ok) {
     const placed = migration.diagnostics.map((each) => inNames(each, planned.own));

@@ -125,7 +125,7 @@ export const catalogue = {
   ),
   RD304: warning(
     "A promise does not hold for messages that wait during the change",
-    "Redeliver proves a change with a message in every place, and with consumers by the old and the new contract at work. A message that waits while you make it can have more attempts than declared, or a retry at another time. Messages that come later are as declared. Make the change while no message of the consumer waits, or accept it for those that do.",
+    "Redeliver proves a change with a message in every place, and with consumers by the old and the new contract at work. A message that waits while you make it can have more attempts than declared, or a retry at another time. Messages that come later are as declared. Often `redeliver migrate` has steps that keep the promise, with a new queue beside the old one. Or make the change while no message of the consumer waits, or accept it for those that do.",
   ),
   RD305: error(
     "Messages that wait during the change could be lost",
@@ -141,7 +141,7 @@ export const catalogue = {
   ),
   RD308: warning(
     "The change deletes older messages that wait",
-    "A queue would keep messages for a shorter time than now, and the broker deletes a waiting message that is older. On SQS the time of a work queue is what `deadLetter.retain` leaves of 14 days, so a longer `retain` shortens it. Make the change while no message is that old. `redeliver migrate` begins such a change only with `--accept-weaker`.",
+    "A queue would keep messages for a shorter time than now, and the broker deletes a waiting message that is older. On SQS the time of a work queue is what `deadLetter.retain` leaves of 14 days, so a longer `retain` shortens it. Make the change while no message is that old. `redeliver migrate` gives the consumer a new queue beside the old one. Where it cannot, it begins the change only with `--accept-weaker`.",
   ),
   RD321: error(
     "The project file is refused",

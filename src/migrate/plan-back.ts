@@ -30,8 +30,7 @@ export function planBack(old: Deployed, present: Deployed, last: Deployed): Chec
     Object.hasOwn(old.system.consumers, consumer) ? [[drained, consumer] as const] : [],
   );
   const planned = planMigration(renamed(last, names), old.system, targetBack(old, last), {
-    start,
-    heirs: new Map(heirs),
+    back: { start, heirs: new Map(heirs) },
   });
   return planned.ok ? { ...planned, value: { start, migration: planned.value } } : planned;
 }

@@ -3,7 +3,7 @@ import { prove } from "../compile/compile.ts";
 import type { System } from "../declare/system.ts";
 import { checkSystem } from "../declare/check.ts";
 import type { AnyContract } from "../contract/contract.ts";
-import { type Checked, type Diagnostic, accepted, diagnostic, formatPath } from "../diagnostics/diagnostic.ts";
+import { type Checked, type Diagnostic, accepted } from "../diagnostics/diagnostic.ts";
 import { nameOfSystem, plan } from "../plan/plan.ts";
 import { type Deployed, deployedOf, needsUpgrade, overDeployed, partsBeside, underNewNames } from "./deployed.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
@@ -28,17 +28,18 @@ import {
   withNewNames,
   withOldSources,
 } from "./leave-sources.ts";
+import { atDeclared, impossible } from "./no-order.ts";
 import { fixedParts, refuseChange } from "./refuse-change.ts";
 
 /** One deployment of a migration. The change to it is proved. */
-export interface MigrationStep extends Pick<ProvedChange, "verdicts" | "warnings"> {
+export interface MigrationStep extends Pick<ProvedChange, "verdicts" | "warnings" | "weakened"> {
   readonly system: System;
   readonly target: Target;
   /** The queues that it leaves on the broker. */
   readonly left: readonly LeftBehind[];
 }
 
-/** A way from a deployed system to a new one that no single deployment can make. */
+/** A way from a deployed system to a new one. */
 export interface Migration {
   /** The target that the broker has to be upgraded to before the first step. Null if the target is no newer one. */
   readonly upgradeTo: string | null;
@@ -46,6 +47,8 @@ export interface Migration {
   readonly settings: Readonly<Record<string, unknown>>;
   /** The reasons that no single deployment makes the change; empty if one does. */
   readonly reasons: readonly string[];
+  /** The promises that a shorter way would weaken, and that these steps keep: RD304 and RD308. */
+  readonly avoided: readonly Diagnostic[];
   /** The consumers that get new queues, each with the one that drains its old ones. */
   readonly moved: readonly Moved[];
   /** The consumers that go. They get no new messages, and drain their queues. */
@@ -67,26 +70,55 @@ export interface Migration {
 
 export type Moved = ReturnType<typeof movedOf>;
 
+/** The choices of a plan. */
+interface Choices {
+  /** Takes the shortest way, also if it weakens a promise. */
+  readonly acceptWeaker?: boolean | undefined;
+  /**
+   * On a way back, the system in whose places messages may be, and by each consumer that drains the one that takes its
+   * place. It ends with the queues of the old declaration, so it is always the shortest one.
+   */
+  readonly back?: { readonly start: Deployed; readonly heirs: ReadonlyMap<string, string> };
+}
+
 /**
  * Finds the steps from a deployed system to a new one, and proves each. A consumer whose queues cannot change in place
  * gets new ones. Its old queues get no more messages, and the old code drains them beside the new code. So each message
  * is handled by one contract from its first attempt to its last. A consumer that goes is drained in the same way.
  *
- * @param back on a way back, the system in whose places messages may be, and by each consumer that drains the one that
- *   takes its place
+ * If the shortest way weakens a promise of a consumer, this one gets new queues as well, as long as that keeps all.
+ *
  * @returns RD306 if there is no such way
  */
 export function planMigration(
   old: Holding,
   system: System,
   wanted: Target,
-  back: { readonly start: Deployed; readonly heirs: ReadonlyMap<string, string> } | null = null,
+  { acceptWeaker = false, back }: Choices = {},
+): Checked<Migration> {
+  const shortest = planWith(old, system, wanted, [], back);
+  const weakened = shortest.ok ? shortest.value.steps.flatMap((step) => step.weakened) : [];
+  const declared = weakened.filter((consumer) => Object.hasOwn(system.consumers, consumer));
+  if (!shortest.ok || acceptWeaker || back !== undefined || declared.length === 0) return shortest;
+  const kept = planWith(old, system, wanted, declared);
+  if (!kept.ok || kept.value.steps.some(({ warnings }) => warnings.length > 0)) return shortest;
+  return accepted({ ...kept.value, avoided: shortest.value.steps.flatMap(({ warnings }) => warnings) });
+}
+
+/** @param weakened the consumers that get new queues to keep a promise */
+function planWith(
+  old: Holding,
+  system: System,
+  wanted: Target,
+  weakened: readonly string[],
+  back?: Choices["back"],
 ): Checked<Migration> {
   const { start = old, heirs = new Map<string, string>() } = back ?? {};
   const target = overDeployed(old, wanted);
   const own = {
     upgradeTo: needsUpgrade(old.target, target) ? brokerOf(target).formatTarget(target) : null,
     settings: Object.fromEntries(Object.entries(target).filter(([key]) => !Object.hasOwn(wanted, key))),
+    avoided: [],
   };
   const direct = compiledFor(system, target);
   if (!direct.ok) return direct;
@@ -98,13 +130,14 @@ export function planMigration(
   const sources = refused.length === 0 && heirs.size === 0 ? [] : sourcesLeft(from, direct.value, heirs);
   const named = compiledFor(withNewNames(direct.value, sources), target);
   if (!named.ok) return impossible(refused);
-  const moved = refused.length === 0 ? [] : movedIn(from, named.value);
+  const fixed = refused.length === 0 ? [] : movedIn(from, named.value);
+  const moved = [...new Set([...fixed, ...weakened])];
   if (moved.length > 0 || sources.length > 0 || (gone.length > 0 && refused.length === 0)) {
     const steps = inSteps(from, named.value, { wanted: moved, gone, sources, start, left: old.held ?? {} });
     const reasons = refused.flatMap(({ message, notes }) => [message, ...notes]);
     if (steps.ok) return { ...steps, value: { ...own, ...steps.value, reasons } };
     // Nobody would read the new queues after a way back that drains nothing.
-    if (refused.length > 0 || back !== null) return steps;
+    if (refused.length > 0 || back !== undefined) return steps;
   }
   if (refused.length > 0) return impossible(refused);
   const nothing = { ...own, reasons: [], moved: [], gone: [], sources: [], dropped: [], held: [], drained: [] };
@@ -123,7 +156,7 @@ function inSteps(
   from: Deployed,
   to: Deployed,
   { wanted, gone, sources: leaving, start, left }: Draining,
-): Checked<Omit<Migration, "upgradeTo" | "settings" | "reasons">> {
+): Checked<Omit<Migration, "upgradeTo" | "settings" | "reasons" | "avoided">> {
   const { system, target } = to;
   const keys = new Map([
     ...wanted.map((consumer) => [consumer, freeKey(system.consumers, consumer)] as const),
@@ -232,9 +265,9 @@ function proved<Value>(from: Deployed, to: Deployed, result: (step: MigrationSte
   const change = refused.length > 0 ? null : proveChange(from, to);
   const problems = change?.problems ?? refused;
   if (change === null || problems.length > 0) return impossible(problems);
-  const { verdicts, warnings } = change;
+  const { verdicts, warnings, weakened } = change;
   const left = leftBehind(from, to);
-  return accepted(result({ system: to.system, target: to.target, verdicts, warnings, left }));
+  return accepted(result({ system: to.system, target: to.target, verdicts, warnings, weakened, left }));
 }
 
 /** The consumers whose queues cannot change in place. Those that stay share the shared parts. */
@@ -255,28 +288,4 @@ function movedOf(from: Deployed, beside: Deployed, consumer: string, before: str
     /** The longest delay of a retry by the old code. A message may come back to the empty queue until then. */
     longestDelayMs: longestDelayOf(old === undefined ? [] : [old]),
   };
-}
-
-/** The places in the declaration of a person, who knows no consumer that drains. */
-function atDeclared(reasons: readonly Diagnostic[], keys: ReadonlyMap<string, string>): readonly Diagnostic[] {
-  const places = [...keys].map((each) => each.map((key) => formatPath(["consumers", key])) as [string, string]);
-  return reasons.map((reason) => {
-    const [own, drained] = places.find(([, key]) => reason.path === key || reason.path.startsWith(`${key}.`)) ?? [];
-    return own === undefined || drained === undefined
-      ? reason
-      : { ...reason, path: `${own}${reason.path.slice(drained.length)}` };
-  });
-}
-
-function impossible(reasons: readonly Diagnostic[]): Checked<never> {
-  const errors = reasons.filter(({ severity }) => severity === "error");
-  const problems = errors.map(({ path, message, notes }) =>
-    diagnostic("RD306", {
-      path,
-      message: `no order of deployments makes this change: ${message}`,
-      notes,
-      help: "declare the changed part under another name beside the old one, and move consumers and publishers to it",
-    }),
-  );
-  return { ok: false, diagnostics: problems };
 }

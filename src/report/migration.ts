@@ -11,7 +11,7 @@ import { renderProofs } from "./verdicts.ts";
  * @param files the declaration of each deployment
  */
 export function renderMigration(migration: Migration, files: readonly string[]): string {
-  const { reasons, gone, steps } = migration;
+  const { reasons, avoided, gone, steps } = migration;
   const [first, ...others] = steps.map((step, index) => ({ step, file: visible(files[index] ?? "") }));
   if (first === undefined) return "";
   const upgrade = upgradeIn(migration);
@@ -25,11 +25,15 @@ export function renderMigration(migration: Migration, files: readonly string[]):
   const isDrained = migration.drained.length > 0;
   const gate = gateOf(migration);
   return [
-    "No single deployment makes this change:",
+    ...(reasons.length + gone.length > 0
+      ? ["No single deployment makes this change:"]
+      : []),
     ...reasons.map((reason) => `   ${visible(reason)}`),
     ...gone.map(
       ({ consumer, queue }) => `   nothing would take the messages of ${visible(consumer)} from ${visible(queue)}`,
     ),
+    ...(avoided.length > 0 ? ["A shorter way would weaken a promise, so --accept-weaker has to ask for it:"] : []),
+    ...avoided.map(({ path, message }) => `   ${visible(path)}: ${visible(message)}`),
     ...upgrade,
     `1. Deploy ${first.file}${withIn([...settingsOf(migration), ...meanwhileOf(migration, first.step)], ".")}`,
     ...besideIn(migration),

@@ -208,7 +208,7 @@ test.each([
   ["broker", deployed(rabbitmq), deployed(sqs), "sqs@eu-west-1", 5],
 ] as const)("in another %s nothing is proved, and everything old stays", (_, from, to, target, queues) => {
   expect(refusals(from, to)).toEqual([]);
-  expect(proveChange(from, to)).toEqual({ verdicts: [], problems: [], warnings: [] });
+  expect(proveChange(from, to)).toEqual({ verdicts: [], problems: [], warnings: [], weakened: [] });
   const left = leftBehind(from, to);
   expect(left).toHaveLength(queues);
   expect(new Set(left.map(({ why }) => why))).toEqual(new Set([`the new target is ${target}`]));

@@ -39,12 +39,17 @@ test("check says that nothing changes, or proves the change from the lock of its
   expect((await redeliver("check", "--env", "dev")).out).not.toContain("change");
   declare(3);
   const said = await redeliver("check", "--env", "prod");
-  expect(said).toMatchObject({ code: 0 });
+  expect(said).toMatchObject({ code: 0, error: "" });
   expect(said.out).toMatch(/change from .*\nproved {3}billing: \d+ states during the change, 5 attempts at most/);
   const json = JSON.parse((await redeliver("check", "--env", "prod", "--json")).out) as { change: object };
   expect(json.change).toMatchObject({ isDeployed: false, verdicts: [{ consumer: "billing", attempts: 5 }] });
   await redeliver("lock", "--env", "prod");
   expect((await redeliver("check", "--env", "prod")).out).toContain("none: this is deployed");
+  declare(12);
+  await redeliver("lock", "--env", "prod");
+  declare(3);
+  const fix = "fix  run redeliver migrate --env prod, which has proved steps for this change; or make the change while";
+  expect((await redeliver("check", "--env", "prod")).error).toContain(fix);
 });
 
 test("a change that no deployment makes is refused, and the lock stays as it was", async () => {

@@ -52,6 +52,28 @@ test("a second migration gives the next number, and a change that fits in one de
   expect(same.out).toContain("one deployment makes this change");
 });
 
+test.each([
+  ["rabbitmq@4.3 staged", [12, 3], "can have 14 attempts; 12 are declared"],
+  ["sqs@eu-west-1 visibility", [4, 6], "after the failure of attempt 4, the next one can come"],
+  ["servicebus@standard auto", [4, 4], "can have 16 attempts; 4 are declared"],
+])("steps keep a promise on %s, and one deployment needs a word", async (on, attempts, weaker) => {
+  const [target = "", strategy = ""] = on.split(" ");
+  for (const [index, file] of [old, next].entries()) {
+    const backoff = index === 0 && strategy === "auto" ? "immediate" : "constant, delay: 10s";
+    const retry = `retry: { attempts: ${attempts[index]}, backoff: { kind: ${backoff} } }`;
+    writeFileSync(file, `name: shop\nconsumers: { billing: { handlerTimeout: 10s, ${retry} } }\n`);
+  }
+  const words = ["migrate", next, "--from", old, "--target", target, "--strategy", strategy];
+  const kept = await runCommand([...words, "--json"]);
+  expect(kept).toMatchObject({ code: 0, error: "" });
+  expect(JSON.parse(kept.out)).toMatchObject({ avoided: [{ message: expect.stringContaining(weaker) }] });
+  expect((JSON.parse(kept.out) as { steps: [] }).steps).toHaveLength(2);
+  expect((await runCommand(words)).out).toMatch(/--accept-weaker.*\n {3}consumers\.billing\.retry: .*\n1\. Deploy/);
+  const short = await runCommand([...words, "--accept-weaker"]);
+  expect(short).toMatchObject({ code: 0, error: expect.stringContaining(weaker) });
+  expect(short.out).toMatch(/^one deployment makes this change/);
+});
+
 test("a consumer that goes drains its queue first, and its source stays as long", async () => {
   const consumer = (source: string): string =>
     `{ from: { ${source}: all }, retry: { attempts: 3, backoff: { kind: constant, delay: 10s } } }`;
