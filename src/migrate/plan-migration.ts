@@ -178,7 +178,9 @@ function inSteps(
   if (!beside.ok) return impossible(atDeclared(beside.diagnostics, keys));
   const unbound = givenUp(from, final.value, { draining, meanwhile, sources, keys });
   if (unbound?.ok === false) return impossible(atDeclared(unbound.diagnostics, keys));
-  const sides = [beside.value, ...(unbound === null ? [] : [unbound.value]), final.value];
+  // A source that no consumer takes from has nobody to wait for.
+  const isAtOnce = unbound === null && keys.size === 0;
+  const sides = [...(isAtOnce ? [] : [beside.value]), ...(unbound === null ? [] : [unbound.value]), final.value];
   let before = underNewNames(start, beside.value.system);
   const steps: MigrationStep[] = [];
   for (const side of sides) {
@@ -218,8 +220,8 @@ function givenUp(
 ): Checked<Deployed> | null {
   const drained = new Set(keys.values());
   const isOrdered = sources.some((each) => each.isOrdered);
-  const areAllDrained = sources.every(
-    (each) => each.isOrdered && Object.keys(each.taken).every((key) => drained.has(key)),
+  const areAllDrained = sources.every((each) =>
+    Object.keys(each.taken).every((key) => each.isOrdered && drained.has(key)),
   );
   if (areAllDrained) return null;
   const base = isOrdered ? draining : final.system;

@@ -15,7 +15,7 @@ export function renderMigration(migration: Migration, files: readonly string[]):
   const [first, ...others] = steps.map((step, index) => ({ step, file: visible(files[index] ?? "") }));
   if (first === undefined) return "";
   const upgrade = upgradeIn(migration);
-  if (others.length === 0)
+  if (others.length === 0 && reasons.length === 0)
     return [
       ...upgrade,
       `one deployment makes this change${withIn(settingsOf(migration), "")}`,
@@ -26,7 +26,7 @@ export function renderMigration(migration: Migration, files: readonly string[]):
   const gate = gateOf(migration);
   return [
     ...(reasons.length + gone.length > 0
-      ? ["No single deployment makes this change:"]
+      ? [`No single deployment makes this change${others.length === 0 ? " under its present names" : ""}:`]
       : []),
     ...reasons.map((reason) => `   ${visible(reason)}`),
     ...gone.map(
@@ -113,6 +113,11 @@ function leavingIn(migration: Migration): readonly string[] {
       const also = isLeft ? "" : `, and from ${visible(each.newName ?? "")}`;
       return `   ${visible(own.join(", "))} ${own.length === 1 ? "takes" : "take"} from ${visible(each.name)} for now${also}.`;
     }),
+    ...sources.flatMap((each) =>
+      taken.includes(each) || each.newName === null
+        ? []
+        : [`   No consumer takes from ${visible(each.name)}. The new source is ${visible(each.newName)}.`],
+    ),
     ...(alone.length === 0 ? [] : [`   Restart the instances of ${visible(alone.join(", "))} by this step.`]),
     ...taken.map(({ name, newName }) =>
       newName === null

@@ -224,9 +224,29 @@ const moves = ["strategy", "strategy", "retry", "retry", "name of a queue", "kin
 const counts: Record<string, number> = {};
 const count = (name: string): void => void (counts[name] = (counts[name] ?? 0) + 1);
 
+/** True if a deployment of one of these sides would be refused, or if a message could meet a fault. */
+function isRefuted(planned: Planned, sides: readonly Deployed[]): boolean {
+  const befores = [planned.from, ...sides];
+  const isRefused = sides.some((to, at) => refuseChange(underNewNames(befores[at] ?? to, to.system), to).length > 0);
+  return isRefused || faultsOf(planned, eventsOf({ ...planned, sides })).size > 0;
+}
+
+/** No step can be left out, and no two can change places. */
+function checkSteps(planned: Planned): void {
+  const { sides } = planned;
+  for (const at of sides.keys()) {
+    if (at === sides.length - 1) return;
+    expect(isRefuted(planned, sides.toSpliced(at, 1)), `without step ${at + 1}`).toBe(true);
+    const [one, two] = sides.slice(at, at + 2) as [Deployed, Deployed];
+    expect(isRefuted(planned, sides.toSpliced(at, 2, two, one)), `step ${at + 2} before ${at + 1}`).toBe(true);
+    count("steps");
+  }
+}
+
 function checkPlan(planned: Planned, migration: Migration): void {
   expect([...faultsOf(planned, eventsOf(planned))]).toEqual([]);
   count("plans");
+  if (migration.avoided.length === 0) checkSteps(planned);
   for (const [name, { faults, make }] of Object.entries(mistakes)) {
     const events = make(planned, migration);
     if (events === null) continue;
@@ -253,7 +273,7 @@ test("plans there and back have no fault, and each mistake in one shows its own"
       return count("refused");
     }
     const { avoided, gone, sources } = migration.value;
-    const inSteps = migration.value.steps.length > 1;
+    const inSteps = migration.value.steps.length > 1 || migration.value.reasons.length > 0;
     // A consumer that cannot lose its sources alone goes at once, and its queue stays.
     const isLeft = topologyOf(from).queues.some(
       ({ role, consumer }) => role === "work" && consumer !== null && !Object.hasOwn(to.system.consumers, consumer),
@@ -279,6 +299,6 @@ test("plans there and back have no fault, and each mistake in one shows its own"
     }
   });
   // Few of the drawn changes have no steps, and other tests refuse those by name.
-  for (const name of ["plans", "sources left", "ways back", ...Object.keys(mistakes)])
+  for (const name of ["plans", "steps", "sources left", "ways back", ...Object.keys(mistakes)])
     expect(counts[name], name).toBeGreaterThan(1);
 });
