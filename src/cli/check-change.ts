@@ -16,6 +16,7 @@ import { deployedInState, isState } from "./deployed-in-state.ts";
 import { readText } from "./read-text.ts";
 import { environmentIn, inNames, loadTarget } from "./load-target.ts";
 import { type LockPlace, lockPlaceOf, readLocked, targetFor } from "./lock-file.ts";
+import { refuseMissing } from "./missing-lock.ts";
 import type { About } from "./refuse.ts";
 
 /** The deployed declaration that a new one is to replace, and its target if that differs. */
@@ -52,7 +53,12 @@ export async function checkChange(
 ): Promise<CheckedChange | RefusedChange | null> {
   const place = options.from === undefined ? lockPlaceOf(options.target) : { file: options.from };
   const before = await deployedBefore(nameOfSystem(to.system), options);
-  if (before === null || place === null) return null;
+  if (place === null) return null;
+  if (before === null) {
+    const missing = "environment" in place ? refuseMissing(place) : [];
+    const about = { file: place.file };
+    return missing.length === 0 ? null : { ok: false, diagnostics: missing, about, exitCode: exitCodes.refused };
+  }
   return "ok" in before ? before : changeFrom(before, to, { file, locate: to.locate }, place);
 }
 

@@ -1,7 +1,8 @@
 import { brokerOf } from "../brokers/index.ts";
 import { type CheckedChange, type FromOptions, checkChange } from "./check-change.ts";
 import { compileFile, exitCodeOf, loadPlan, proveLoaded, waiveFor } from "./commands.ts";
-import { targetFor } from "./lock-file.ts";
+import { type LockPlace, lockPlaceOf, targetFor } from "./lock-file.ts";
+import { nothingCompared } from "./missing-lock.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { print } from "./output.ts";
@@ -50,17 +51,19 @@ async function showProof(file: string, options: CheckOptions): Promise<number> {
   const { target, promises } = proved.compiled;
   const change = await checkChange(file, proved, options);
   if (change?.ok === false) return refuse(change.diagnostics, options, change.about, change.exitCode);
+  const place = lockPlaceOf(options.target);
   const evidence = brokerOf(proved.target).evidenceOf(proved.target);
   const changeWarnings = waiveFor(options, change?.warnings ?? []);
   if (options.json === true) {
-    const shown = change === null ? {} : { change: shownOf(change) };
+    const shown = change !== null ? { change: shownOf(change) } : place === null ? {} : { change: null };
     const warnings = [...proved.warnings, ...changeWarnings];
     return print({ target, evidence, verdicts, promises, ...shown, warnings }, options.output);
   }
   if (changeWarnings.length > 0) say(changeWarnings, { file, locate: proved.locate });
   const { renderChange, renderVerdicts } = await import("../report/verdicts.ts");
   const text = renderVerdicts(target, verdicts, promises, evidence);
-  return print(change === null ? text : `${text}${renderChange(change)}`, options.output);
+  const changed = change !== null ? renderChange(change) : place === null ? "" : `\n${nothingCompared(place)}\n`;
+  return print(`${text}${changed}`, options.output);
 }
 
 function shownOf({ from, isDeployed, verdicts, left, gone, counts }: CheckedChange): object {
@@ -81,17 +84,24 @@ async function showDiagnostics(file: string, format: "sarif" | "github", options
     ? waiveFor(options, [...proved.warnings, ...(change?.warnings ?? [])])
     : proved.diagnostics;
   const text = await renderedForTools(diagnostics, format, { file, locate });
-  const notice = format === "github" && change?.isDeployed === false ? await noticeOf(change, file) : "";
+  const notice = format === "github" && proved.ok ? await noticeOf(change, file, lockPlaceOf(options.target)) : "";
   return ended(
     await print(notice === "" ? text : `${String(text)}${notice}`, options.output),
     proved.ok ? exitCodes.fine : exitCodeOf(diagnostics),
   );
 }
 
-/** The counts of resources before and after a change, and the consumers that go, beside the first line of the new declaration. */
-async function noticeOf({ from, counts, gone }: CheckedChange, file: string): Promise<string> {
+/**
+ * The counts of resources before and after a change, and the consumers that go, beside the first line of the new
+ * declaration. Without a lock, that nothing is compared.
+ */
+async function noticeOf(change: CheckedChange | null, file: string, place: LockPlace | null): Promise<string> {
   const { renderGithubNotice } = await import("../diagnostics/github.ts");
+  const beside = fileForTools(file);
+  if (change === null) return place === null ? "" : renderGithubNotice("no lock", nothingCompared(place), beside);
+  const { from, counts, gone, isDeployed } = change;
+  if (isDeployed) return "";
   const { countsInWords, goneInWords } = await import("../report/verdicts.ts");
   const text = [countsInWords(counts), ...gone.map(goneInWords)].join("; ");
-  return renderGithubNotice(`resources, change from ${from}`, text, fileForTools(file));
+  return renderGithubNotice(`resources, change from ${from}`, text, beside);
 }

@@ -153,7 +153,7 @@ export const catalogue = {
   ),
   RD323: error(
     "The lock file is refused",
-    "The lock file says what is deployed in each environment, and `check` proves every change from there. `redeliver lock` writes it. Here it is damaged, has a conflict, was edited, or belongs to another system or version. A proof from a wrong beginning proves nothing, so Redeliver refuses it.",
+    "The lock file says what is deployed in each environment, and `check` proves every change from there. `redeliver lock` writes it. Here it is damaged, has a conflict, was edited, or belongs to another system or version. Or git has it, and it is gone. A proof from a wrong beginning proves nothing, so Redeliver refuses it.",
   ),
   RD311: error(
     "A difference can lose messages",

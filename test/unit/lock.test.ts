@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { isDeepStrictEqual } from "node:util";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -207,6 +208,29 @@ test("a consumer whose instances get queues of their own keeps no strategy", asy
   expect(said).toMatchObject({ code: 0, error: "" });
   expect(said.out).toContain('strategies: { "billing-before": staged }');
   expect(said.out).toContain("billing gets a queue of each instance. billing-before drains shop.billing");
+});
+
+test("check says that nothing is compared without a lock, and refuses without the one that git has", async (context) => {
+  context.onTestFinished(() => rmSync(join(folder, ".git"), { recursive: true }));
+  const git = (...words: readonly string[]): void => {
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...words], { cwd: folder });
+  };
+  const check = async (environment: string, format: string): Promise<Said> =>
+    redeliver("check", "--env", environment, "--format", format);
+  git("init", "-q");
+  const none = "not compared with what is deployed: ";
+  expect(await check("prod", "text")).toMatchObject({ code: 0, out: expect.stringContaining(none) });
+  expect((await check("prod", "github")).out).toContain("::notice");
+  expect(JSON.parse((await check("prod", "json")).out)).toMatchObject({ change: null });
+  await redeliver("lock", "--env", "prod");
+  expect((await check("dev", "text")).out).toContain(`${none}${lock} has no environment dev.`);
+  git("add", "redeliver.lock.json");
+  git("commit", "-qm", "Lock");
+  for (const remove of [() => rmSync(lock), () => git("commit", "-qam", "Remove it")]) {
+    remove();
+    const gone = await check("prod", "text");
+    expect(gone).toMatchObject({ code: 1, error: expect.stringContaining("error[RD323]: the lock is gone") });
+  }
 });
 
 test("the lock of another system is refused, and so is a lock without an environment", async () => {
