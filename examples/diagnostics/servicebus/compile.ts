@@ -47,9 +47,9 @@ function inOrder(from: string): DeclarationExample {
   return { kind: "declaration", format: "yaml", text, target: "servicebus@standard" };
 }
 
-/** A consumer in order. Its dead letters go to a shared dead queue or to its own. */
-function ordered(deadQueue: string): TargetFileExample {
-  const text = `broker: servicebus\nsku: standard\ndeadQueue: ${deadQueue}\n`;
+/** A consumer in order, and a target with this setting. */
+function ordered(setting: string): TargetFileExample {
+  const text = `broker: servicebus\nsku: standard\n${setting}\n`;
   const declaration = systemText({ retry: atOnce, more: [timeout, "order: per-key"] });
   return { kind: "target-file", text, declaration };
 }
@@ -86,7 +86,11 @@ export const compileExamples = {
     quiet: compiled({ retry: atOnce }),
   },
   RD723: {
-    fires: ordered("shared"),
-    quiet: ordered("own"),
+    fires: ordered("deadQueue: shared"),
+    quiet: ordered("deadQueue: own"),
+  },
+  RD724: {
+    fires: ordered("duplicates: { billing: 10m }"),
+    quiet: target(["duplicates: { billing: 10m }"], returned.also),
   },
 } as const satisfies Readonly<Record<string, ExamplePair>>;

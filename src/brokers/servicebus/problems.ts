@@ -31,6 +31,10 @@ export const servicebusProblems = {
     "Dead letters of sessions in one dead queue",
     "Azure refuses to forward the messages of an entity with sessions. Its dead letters have no sessions any more. Microsoft does not say whether Azure forwards them. If Azure refuses, the deployment stops at that subscription, and nothing is lost. Try it in a test namespace, or keep dead letters in the entity where they died.",
   ),
+  RD724: warning(
+    "Duplicate detection without an effect",
+    "The target asks for duplicate detection, and its place is the work queue. A consumer with order and a source has none: it receives from its subscription. Service Bus detects duplicates in queues and topics, and not in subscriptions. So a message that a publisher sends twice is handled twice. Handle each message once in the consumer's code, and let `duplicates` name the other consumers.",
+  ),
   // RD740 to RD753: the findings that only an audit of Azure Service Bus has.
   RD740: error(
     "Months where minutes were meant",

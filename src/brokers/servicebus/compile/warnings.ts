@@ -62,7 +62,17 @@ export function consumerWarnings(input: StrategyInput, strategy: StrategyName): 
     );
   }
   const windowMs = target.duplicateDetectionMs;
-  if (windowMs !== null && windowMs < target.lockMs) {
+  if (windowMs !== null && input.inSubscription) {
+    found.push(
+      diagnostic("RD724", {
+        path: "target.duplicates",
+        message: `nothing detects duplicates for ${plan.consumer}, which receives from its subscription`,
+        value: formatDurationMs(windowMs),
+        notes: ["with order it has no work queue, and a subscription has no duplicate detection"],
+        help: `handle each message once in the code of ${plan.consumer}, and name the other consumers in a mapping`,
+      }),
+    );
+  } else if (windowMs !== null && windowMs < target.lockMs) {
     found.push(
       diagnostic("RD716", {
         path: "target.duplicates",
