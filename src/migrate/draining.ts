@@ -103,6 +103,20 @@ export function withoutHeld(target: Target, held: readonly HeldBack[], keys: Rea
   return { ...moved, ...(target.strategies && { strategies: target.strategies }) } as Target;
 }
 
+/** The queues that one consumer still drains when another one would get them. */
+export function passedOn(from: Deployed, final: Deployed, keys: ReadonlyMap<string, string>): readonly Diagnostic[] {
+  return [...final.contracts.values()].flatMap(({ consumer, workQueue: queue }) => {
+    const owner = [...from.contracts.values()].find((old) => queue !== null && old.workQueue === queue)?.consumer;
+    if (owner === undefined || owner === consumer || !keys.has(owner)) return [];
+    return diagnosed("RD302", {
+      path: ["consumers", consumer, "queue"],
+      message: `the queue ${queue} of ${owner} cannot pass to ${consumer} while ${owner} drains it`,
+      notes: ["one consumer's messages would reach the other"],
+      help: `first migrate with a new name for the queue of ${consumer}, too; then delete ${queue} once it is empty, run redeliver lock --replace if there is a lock, and migrate again`,
+    });
+  });
+}
+
 /** The drained consumers that receive from a subscription itself, and would still get messages there. */
 export function neverEmpty(
   from: Deployed,

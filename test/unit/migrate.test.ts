@@ -245,6 +245,16 @@ test("a change without an order is refused, and nothing is written", async () =>
   // The consumer that drains stands in no file of a person.
   expect(said.error).toMatch(/^ {2}at .*: consumers\.billing$/m);
   expect(said.error).not.toContain("consumers.billing-before");
+  const own = "retry: { attempts: 2, backoff: { kind: immediate } }";
+  const named = (billing: string, mail: string): string =>
+    `name: shop\nconsumers: { billing: { queue: ${billing}, ${own} }, mail: { queue: ${mail}, ${own} } }\n`;
+  writeFileSync(old, named("one", "two"));
+  writeFileSync(next, named("two", "one"));
+  const swapped = await runCommand(["migrate", next, ...options, "--output", steps]);
+  expect(swapped.error).toContain("the queue two of mail cannot pass to billing while mail drains it");
+  expect(swapped.error).toContain(
+    "fix  first migrate with a new name for the queue of billing, too; then delete two once it is empty",
+  );
   expect(existsSync(steps)).toBe(false);
 });
 
