@@ -109,6 +109,22 @@ test("limits that delete messages of a work queue count as losses of today", () 
   expect(lossesOf(ticks(dying("dlx")))).toEqual([]);
 });
 
+test("keys that the dead-letter exchange has no route for count as a loss, and the comparison shows one", () => {
+  const rows = [["#", "*", '"any.any"'] as const, ["order.*", "order.#", null] as const];
+  for (const [key, deadKey, lost] of rows) {
+    const queues = { reporting: { "x-queue-type": "quorum", ...dying("dlx") }, dlq: {} };
+    const found = adopt(
+      parts({ ev: "topic", dlx: "topic" }, queues, `ev > reporting: ${key}`, `dlx > dlq: ${deadKey}`),
+    );
+    expect(lossesOf(found).filter((fact) => fact.includes("has a route for some of its failures only"))).toEqual(
+      lost === null ? [] : [expect.stringContaining(`with a key such as ${lost} has no way on`)],
+    );
+    expect(renderAdoption(found, false, null).includes("a message is lost: the exchange has no route for it")).toBe(
+      lost !== null,
+    );
+  }
+});
+
 const orders = parts({ ev: "topic" }, { orders: dying("", "orders.dlq"), "orders.dlq": {} }, "ev > orders: order.*");
 
 test("the text asks for the upgrade of an older broker, and names no loss by its version", () => {

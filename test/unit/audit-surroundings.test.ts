@@ -148,16 +148,32 @@ test("retries that come back for some keys, and go to another consumer for other
 });
 
 test.for([
-  ["order.placed", true],
-  ["order.*", false],
-  ["#", false],
-] as const)("a queue that takes order.*, with dead letters bound by %s", ([pattern, isFound]) => {
-  const found = audit({
-    exchanges: [exchange("events", "topic"), exchange("failed", "topic")],
-    queues: [queue("orders", deadThrough("failed")), queue("dead")],
-    bindings: [binding("events", "orders", "order.*"), binding("failed", "dead", pattern)],
-  });
-  expect(found).toEqual(isFound ? { RD429: ["orders"] } : {});
+  // The kind and the key of the source and of the dead-letter exchange, and a key without a route.
+  ["topic", "order.*", "topic", "order.placed", "order.any"],
+  ["topic", "order.*", "topic", "order.*", null],
+  ["topic", "order.*", "topic", "#", null],
+  ["topic", "#", "topic", "payment.#", "any"],
+  ["topic", "#", "topic", "*", "any.any"],
+  ["topic", "pay.#", "topic", "pay.*", "pay"],
+  ["topic", "pay.#", "topic", "*.#", null],
+  ["topic", "any.*", "topic", "*.a", "any.any2"],
+  ["fanout", "", "direct", "orders", "any"],
+  ["topic", "order.a", "headers", { type: "order" }, "order.a"],
+  ["headers", { type: "order" }, "headers", { type: "order" }, null],
+  ["headers", { type: "order", "x-match": "any", id: 1 }, "headers", { type: "order" }, "any"],
+] as const)("a %s source with %j, and a %s dead-letter exchange with %j", ([kind, key, dlx, deadKey, lost]) => {
+  const way = (source: string, destination: string, by: string | object): object =>
+    typeof by === "string" ? binding(source, destination, by) : { ...binding(source, destination), arguments: by };
+  const found = findingsIn(
+    {
+      exchanges: [exchange("events", kind), exchange("failed", dlx)],
+      queues: [queue("orders", deadThrough("failed")), queue("dead")],
+      bindings: [way("events", "orders", key), way("failed", "dead", deadKey)],
+    },
+    "4.0.5",
+  );
+  const told = lost === null ? [] : [["RD429", expect.stringMatching(`^a dead letter with the key ${lost}[ ,]`)]];
+  expect(found.map(({ code, notes }) => [code, notes[0]])).toEqual(told);
 });
 
 test("an exchange that an export leaves out counts as the kind that its bindings suggest", () => {

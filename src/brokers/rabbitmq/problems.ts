@@ -138,7 +138,7 @@ export const rabbitmqProblems = {
   ),
   RD429: warning(
     "Some dead letters have no route",
-    "The queue takes all keys of a pattern, such as order.*, but its dead-letter exchange has bindings for only some of them. Dead letters keep their routing key. Those without a binding are deleted, or kept inside the queue with at-least-once. Such keys may be unused today, but the first publisher of one loses messages. Bind the dead queue by the same pattern.",
+    "The queue takes all keys of a pattern, such as order.*, or any key, but its dead-letter exchange has bindings for only some of them. Dead letters keep their routing key. A headers exchange may likewise ask for headers that not every message has. Those without a binding are deleted, or kept inside the queue with at-least-once. Such keys may be unused today, but the first publisher of one loses messages. Bind the dead queue by the same pattern.",
     `${docs}/dlx`,
   ),
   RD427: warning(

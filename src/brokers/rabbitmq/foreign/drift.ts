@@ -35,6 +35,7 @@ import { belonging, changedBy, withUndeclared } from "./changed-topology.ts";
 import { keyWithout, leftWays, sameWays } from "./left-ways.ts";
 import { refusalOf } from "./refused-publishes.ts";
 import { repairOf } from "./repair.ts";
+import { withUnroutedExamples } from "./unrouted-examples.ts";
 import { type Deployment, type VirtualHost, targetOf } from "./deployment.ts";
 
 /**
@@ -61,10 +62,11 @@ export function driftOf(
     });
   const read = targetOf(deployment);
   const [own, warnings] = read.ok ? [read.value, read.warnings] : [null, [unknownVersion(deployment, target)]];
-  const compiled = { ...given, topology: asInForce(given.topology) };
-  const { topology } = compiled;
+  const topology = asInForce(given.topology);
   const there = { ...target, ...(own === null ? {} : { version: own.version, patch: own.patch }) };
   const version = semanticsVersionOf(there);
+  const contracts = withUnroutedExamples(given, virtualHost.topology, version);
+  const compiled = { ...given, topology, contracts };
   const { views, unread, late } = viewsOf(virtualHost, topology, version);
   const same = sameWays(virtualHost.topology, compiled);
   const ways = leftWays(virtualHost.topology, compiled);

@@ -1,5 +1,5 @@
 import type { EffectiveSettings, MessageState, Semantics } from "../../prove/semantics.ts";
-import type { Entry } from "../audit/surroundings.ts";
+import type { Entry, Surroundings } from "../audit/surroundings.ts";
 
 /** The course of a message whose every attempt fails. */
 export interface Course {
@@ -18,11 +18,26 @@ const mostAttempts = 1_000;
 /** The most queues on the way to one attempt. */
 const mostSteps = 100;
 
+/** The most ways into a queue whose messages are followed. */
+const mostEntries = 50;
+
+/** The course of messages of a work queue. A way into it that loses them counts only if all do. */
+export function courseIn(semantics: Semantics, surroundings: Surroundings, settings: EffectiveSettings): Course {
+  const entries = surroundings.entriesOf(settings).slice(0, mostEntries);
+  let lost: Course | undefined;
+  for (const entry of entries) {
+    const course = courseOf(semantics, settings, entry);
+    if (course.end !== "lost") return course;
+    lost ??= course;
+  }
+  return lost ?? courseOf(semantics, settings, { exchange: "", routingKey: settings.queue });
+}
+
 /**
  * Follows a message that fails again and again through the model of the broker. The consumer rejects it without requeue,
  * or with requeue if the queue itself delays returns.
  */
-export function courseOf(semantics: Semantics, settings: EffectiveSettings, entry: Entry): Course {
+function courseOf(semantics: Semantics, settings: EffectiveSettings, entry: Entry): Course {
   const { queue } = settings;
   const isHere = ({ place }: MessageState): boolean =>
     place.kind === "queue" && place.queue === queue && place.status === "ready";

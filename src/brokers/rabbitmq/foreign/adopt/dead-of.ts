@@ -3,7 +3,7 @@ import { deadElsewhere } from "../../../../adopt/owned-elsewhere.ts";
 import { namedDeadQueue, purposeOf } from "../../../../foreign/purpose.ts";
 import { defaultDeadQueue } from "../../compile/names.ts";
 import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts";
-import { type Course, courseOf } from "./course.ts";
+import { type Course, courseIn } from "./course.ts";
 import type { Looking } from "./looking.ts";
 import { bareSettingsOf } from "./queue-settings.ts";
 
@@ -42,8 +42,7 @@ export function deadQueueToday(looking: Looking, settings: EffectiveSettings): s
   const { semantics, surroundings } = looking;
   const { queue } = settings;
   if (surroundings.shapeOf(queue) !== "work") return null;
-  const [entry = { exchange: "", routingKey: queue }] = surroundings.entriesOf(settings);
-  return deadOf(looking, queue, courseOf(semantics, settings, entry))?.value ?? null;
+  return deadOf(looking, queue, courseIn(semantics, surroundings, settings))?.value ?? null;
 }
 
 /** The dead queue of a consumer, unless another one takes its place. */

@@ -9,7 +9,8 @@ import { deadExchange, failedExchange, parkedQueue, sharedRole } from "../../com
 import { semanticsVersionOf } from "../../prove/semantics.ts";
 import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts";
 import type { Deployment, VirtualHost } from "../deployment.ts";
-import { courseOf } from "./course.ts";
+import { unroutedOf } from "../audit/partial-routes.ts";
+import { courseIn } from "./course.ts";
 import { frameworkOf, isSharedDelay } from "./frameworks.ts";
 import { deadFor, deadOf, deadQueueToday, keptShared, withOwnDead } from "./dead-of.ts";
 import { federated, isWorkQueue, leftOut, namedLikePart, refusalOf, strangeKeys } from "./left-out.ts";
@@ -144,8 +145,7 @@ function consumerOf(
 ) {
   const { semantics, surroundings } = looking;
   const { queue } = settings;
-  const [entry = { exchange: "", routingKey: queue }] = surroundings.entriesOf(settings);
-  const course = courseOf(semantics, settings, entry);
+  const course = courseIn(semantics, surroundings, settings);
   const framework = system === null ? frameworkOf(namesAround(looking, queue)) : null;
   const schedule = scheduleOf(looking, settings, course);
   const sources = sourcesOf(looking, queue, system);
@@ -164,7 +164,7 @@ function consumerOf(
       queue,
       from: `the work queue ${queue}: ${sources.said.length + sources.unsaid.length === 0 ? "producers send straight to it" : "it takes messages from sources, and is no waiting or dead queue"}`,
       sources: sources.said,
-      isLossy: course.end === "lost",
+      isLossy: course.end === "lost" || unroutedOf(semantics, surroundings, settings).length > 0,
       delaysMs: { value: schedule.delaysMs, from: schedule.from },
       crashDeliveries: crash,
       dead,

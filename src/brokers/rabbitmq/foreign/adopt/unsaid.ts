@@ -1,6 +1,7 @@
 import type { FoundConsumer, Unsaid } from "../../../../adopt/found.ts";
 import { type EffectiveSettings, dropsHead, versionRules } from "../../prove/semantics.ts";
 import { purposeOf } from "../../../../foreign/purpose.ts";
+import { unroutedOf } from "../audit/partial-routes.ts";
 import type { Course } from "./course.ts";
 import { type Looking, shovelFrom } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
@@ -37,6 +38,9 @@ const deleting: typeof reasons = {
   "max-length": "a full queue drops its oldest messages today, and a compiled one never does",
   "max-length-bytes": "a full queue drops its oldest messages today, and a compiled one never does",
 };
+
+/** The most keys that a fact names. */
+const mostNamed = 3;
 
 const lengthKeys: readonly string[] = ["max-length", "max-length-bytes"];
 
@@ -152,12 +156,26 @@ function lossesOf(looking: Looking, settings: EffectiveSettings, { end }: Course
           "it is not durable: a restart of the broker deletes it with its messages, and from 4.3 on the broker refuses such a queue by default",
         ]
       : []),
-    ...(end === "lost" ? ["a rejected message has no way on, and the broker deletes it today"] : []),
+    ...(end === "lost"
+      ? ["a rejected message has no way on, and the broker deletes it today"]
+      : lostKeysOf(looking, settings)),
   ];
   return [
     ...valuesAmong(looking, queue, keysThatDelete(settings), deleting),
     ...facts.map((fact) => ({ place: queue, fact })),
   ].map(asLoss);
+}
+
+/** The keys that its dead-letter exchange has no route for, while it has one for others. */
+function lostKeysOf({ semantics, surroundings }: Looking, settings: EffectiveSettings): readonly string[] {
+  const unrouted = unroutedOf(semantics, surroundings, settings);
+  if (unrouted.length === 0) return [];
+  const { deadLetterExchange, deadLetterStrategy } = settings;
+  const keys = new Set(unrouted.slice(0, mostNamed).map(({ key }) => JSON.stringify(key)));
+  const fate = deadLetterStrategy === "at-least-once" ? "the queue keeps it for ever, unseen" : "the broker deletes it";
+  return [
+    `${deadLetterExchange} has a route for some of its failures only: a rejected message with a key such as ${[...keys].join(" or ")} has no way on, and ${fate} today`,
+  ];
 }
 
 /** RD417 of the audit, for the code of others. */

@@ -1,60 +1,133 @@
-import type { EffectiveSettings, Semantics } from "../../prove/semantics.ts";
-import { patternOf } from "../../prove/unknown-message.ts";
+import type { BrokerBinding, EffectiveSettings, MessageState, Semantics } from "../../prove/semantics.ts";
+import { keyThrough, patternOf } from "../../prove/unknown-message.ts";
+import { isSharedDelay } from "../adopt/frameworks.ts";
 import { messageIn } from "./shapes.ts";
 import type { QueueFinding } from "./sentences.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** Stands for a word that no binding names. */
-const anyWord = "any";
+/** The most keys of one pattern that are looked at. A pattern with one `#` has far fewer. */
+const mostKeys = 1_000;
+/** The most queues on the way of one dead letter. */
+const mostStops = 20;
+
+/** A message that can reach a queue, and whose dead letter has no route. */
+export interface Unrouted {
+  /** The key of the binding, or `#` for any key. */
+  readonly pattern: string;
+  /** The key of the message. */
+  readonly key: string;
+  /** The queue that loses it: the queue itself, or a wait queue after it. */
+  readonly lostIn: string;
+  /** True if another message through the same binding has a route. */
+  readonly isPart: boolean;
+}
 
 /**
- * Finds a consumer's queue that takes keys by a pattern, while its dead-letter exchange routes only some of them. RD412
- * reports an exchange without any route.
+ * Finds for each binding of a work queue a message without a route at the dead-letter exchange.
+ *
+ * Such a message has as few headers as the binding asks for, and its wildcards are words that no binding names. Every
+ * binding that takes it also takes all others of its length, so these messages decide about all of them.
  */
+export function unroutedOf(
+  semantics: Semantics,
+  surroundings: Surroundings,
+  { queue, deadLetterExchange, deadLetterRoutingKey }: EffectiveSettings,
+): readonly Unrouted[] {
+  const kindOf = (exchange: string | null) => surroundings.exchanges.get(exchange ?? "")?.kind;
+  if (deadLetterExchange === null || surroundings.shapeOf(queue) !== "work" || isSharedDelay(queue)) return [];
+  // A key of the queue has a route or none, for all its messages.
+  if (deadLetterRoutingKey !== null && kindOf(deadLetterExchange) !== "headers") return [];
+  const inQueue = messageIn(semantics, queue);
+  if (inQueue === undefined) return [];
+  const lostIn = (message: Pick<MessageState, "routingKeys"> & Partial<MessageState>): ReadonlySet<string> =>
+    losingQueues(semantics, surroundings, { ...inQueue, ...message });
+  const found = surroundings.bindingsInto(queue).flatMap((binding): readonly Unrouted[] => {
+    const given = keyThrough(kindOf(binding.source), binding);
+    const pattern = patternOf(given) ?? given;
+    const certain =
+      kindOf(deadLetterExchange) === "headers" ? [] : [...surroundings.certainly(deadLetterExchange, given)];
+    if (certain.length > 0 && certain.every((each) => surroundings.shapeOf(each) !== "wait")) return [];
+    const all = lostIn({ routingKeys: [given] });
+    if (all.has(queue)) return [{ pattern, key: pattern, lostIn: queue, isPart: false }];
+    const keys = given === pattern ? [pattern] : keysLike(pattern, surroundings);
+    for (const key of keys)
+      for (const headers of leastHeaders(kindOf(binding.source), binding, surroundings.strangeWord())) {
+        const lost = [...lostIn({ routingKeys: [key], headers })].find((each) => !all.has(each));
+        if (lost !== undefined) return [{ pattern, key, lostIn: lost, isPart: true }];
+      }
+    return [];
+  });
+  return [...new Map(found.map((each) => [each.pattern, each])).values()];
+}
+
+/** RD412 reports an exchange without a route for any key of a binding. */
 export function partlyRouted(
   semantics: Semantics,
   surroundings: Surroundings,
   settings: EffectiveSettings,
 ): QueueFinding[] {
-  const { queue, deadLetterExchange, deadLetterRoutingKey } = settings;
-  if (deadLetterExchange === null || deadLetterExchange === "" || deadLetterRoutingKey !== null) return [];
-  // A queue with a time to live may be a stage of a system that sorts by keys.
-  if (
-    settings.messageTtlMs !== null ||
-    surroundings.shapeOf(queue) !== "work" ||
-    surroundings.guessed.has(deadLetterExchange)
-  )
-    return [];
-  const inQueue = messageIn(semantics, queue);
-  if (inQueue === undefined) return [];
-  const hasRoute = (routingKey: string): boolean => {
-    const delivered = {
-      ...inQueue,
-      routingKeys: [routingKey],
-      place: { kind: "queue", queue, status: "delivered" },
-    } as const;
-    return semantics
-      .step(delivered, { kind: "nack", requeue: false })
-      .flat()
-      .every(({ place }) => !("cause" in place && place.cause === "no-route"));
-  };
-  for (const { routingKey } of surroundings.entriesOf(settings)) {
-    const pattern = patternOf(routingKey);
-    // A fanout or headers exchange does not show the keys. A literal key has a route or none.
-    if (pattern === null || pattern === "#" || !hasRoute(routingKey)) continue;
-    // A key that matches the pattern, and as few bindings besides as possible. `#` becomes one word. So the finding is
-    // certain that a route is missing.
-    const key = pattern.replaceAll(/(?<=^|\.)[*#](?=\.|$)/g, anyWord);
-    if (hasRoute(key)) continue;
-    const isKept = semantics.settings(queue)?.deadLetterStrategy === "at-least-once";
-    return [
-      {
-        code: "RD429",
-        subject: queue,
-        facts: { pattern, exchange: deadLetterExchange },
-        evidence: { key, word: anyWord, isKept },
-      },
-    ];
+  const first = unroutedOf(semantics, surroundings, settings).find(({ isPart }) => isPart);
+  if (first === undefined) return [];
+  const { pattern, key, lostIn } = first;
+  const lost = semantics.settings(lostIn);
+  const exchange = lost?.deadLetterExchange ?? "";
+  const { kind = "direct" } = surroundings.exchanges.get(exchange) ?? {};
+  const isKept = lost?.deadLetterStrategy === "at-least-once";
+  const from = settings.queue === lostIn ? null : settings.queue;
+  const evidence = { key, word: surroundings.strangeWord(), kind, from, isKept };
+  return [{ code: "RD429", subject: lostIn, facts: { pattern, exchange }, evidence }];
+}
+
+/** One key of a pattern for each number of words that makes a difference to a binding. */
+function keysLike(pattern: string, { strangeWord, mostWords }: Surroundings): readonly string[] {
+  const word = strangeWord();
+  const counts = [1, 0, ...Array.from({ length: mostWords() }, (_, index) => index + 2)];
+  const all = pattern.split(".").reduce<readonly (readonly string[])[]>(
+    (keys, part) => {
+      const parts =
+        part === "#" ? counts.map((count) => Array<string>(count).fill(word)) : [[part === "*" ? word : part]];
+      return keys.flatMap((key) => parts.map((more) => [...key, ...more])).slice(0, mostKeys);
+    },
+    [[]],
+  );
+  return all.map((words) => words.join("."));
+}
+
+/** The headers that a message through a binding has at least: all that it asks for, or one of them. */
+function leastHeaders(
+  kind: string | undefined,
+  { arguments: wanted }: BrokerBinding,
+  word: string,
+): readonly MessageState["headers"][] {
+  if (kind !== "headers") return [{}];
+  const mode = String(wanted["x-match"] ?? "all");
+  const headers = Object.entries(wanted)
+    .filter(([key]) => key !== "x-match" && (mode.endsWith("-with-x") || !key.startsWith("x-")))
+    .map(([key, value]) => ({ [key]: value ?? word }));
+  return mode.startsWith("any") ? headers : [Object.assign({}, ...headers) as MessageState["headers"]];
+}
+
+/** The queues that a message is lost in, if its consumer rejects it and it then waits its time. */
+function losingQueues(semantics: Semantics, surroundings: Surroundings, start: MessageState): ReadonlySet<string> {
+  const losing = new Set<string>();
+  const open = [start];
+  for (const { place, ...state } of open) {
+    if (place.kind !== "queue" || open.length > mostStops) continue;
+    const isStart = open[0]?.place === place;
+    const isWaiting = surroundings.shapeOf(place.queue) === "wait" && state.expiresAfterMs !== null;
+    // The routing of a guessed exchange is unknown.
+    const exchange = semantics.settings(place.queue)?.deadLetterExchange ?? null;
+    if ((!isStart && !isWaiting) || exchange === null || surroundings.guessed.has(exchange)) continue;
+    const copies = isStart
+      ? semantics.step(
+          { ...state, place: { kind: "queue", queue: place.queue, status: "delivered" } },
+          { kind: "nack", requeue: false },
+        )
+      : semantics.step({ ...state, place }, { kind: "expire" });
+    for (const copy of copies.flat()) {
+      if ("cause" in copy.place && copy.place.cause === "no-route") losing.add(place.queue);
+      else open.push(copy);
+    }
   }
-  return [];
+  return losing;
 }

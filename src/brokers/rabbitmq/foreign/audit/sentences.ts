@@ -1,6 +1,7 @@
 import { type FindingIn, type Sentences, nameText, say } from "../../../../foreign/finding.ts";
 import type { DeathReason, IgnoredSetting, SemanticsVersion } from "../../prove/semantics.ts";
 import { limitTable } from "./limit-sentences.ts";
+import { partialTable } from "./partial-sentences.ts";
 import { type FateChange, fateChangeText } from "./upgrade.ts";
 import { type Loop, type Way, guessedText, loopText, wayText } from "./way.ts";
 
@@ -27,6 +28,7 @@ interface Parting {
 
 const table = {
   ...limitTable,
+  ...partialTable,
   RD411: ({ exchange }: { readonly exchange: string }, { isKept }: Ending) => ({
     predicate: `dead-letters to the exchange ${nameText(exchange)}, which does not exist`,
     notes: [
@@ -181,16 +183,6 @@ const table = {
       `its findings are true, but others may be missing: the audit explored the shortest histories, at most ${mostStates} of them`,
     ],
     help: "give dead letters fewer routes: one wait queue for each consumer and delay, with a separate routing key",
-  }),
-  RD429: (
-    { pattern, exchange }: { readonly pattern: string; readonly exchange: string },
-    { key, word, isKept }: Ending & { readonly key: string; readonly word: string },
-  ) => ({
-    predicate: `takes ${pattern}, and its dead-letter exchange ${exchange} has a route for some of these keys only`,
-    notes: [
-      `a dead letter with the key ${key}, where "${word}" is a word without a binding, is ${isKept ? "kept inside the queue for ever" : "deleted"}`,
-    ],
-    help: `bind a dead queue to ${exchange} by ${pattern}, or set x-dead-letter-routing-key to a key that is bound`,
   }),
   RD431: (
     _facts: object,

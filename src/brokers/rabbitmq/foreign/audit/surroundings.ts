@@ -1,4 +1,4 @@
-import type { BrokerTopology, EffectiveSettings, Semantics } from "../../prove/semantics.ts";
+import type { BrokerBinding, BrokerTopology, EffectiveSettings, Semantics } from "../../prove/semantics.ts";
 import { alternatesByPolicy, dropsHead, isBounded } from "../../prove/semantics.ts";
 import { certainRoutesOf } from "./certain-routes.ts";
 import { keyThrough } from "../../prove/unknown-message.ts";
@@ -32,6 +32,12 @@ export function surroundingsOf(topology: BrokerTopology, semantics: Semantics) {
     incoming,
     alternates: alternatesOf(topology),
   };
+  const bindingsInto = (queue: string): readonly BrokerBinding[] => {
+    const bindings = incoming.get(queue) ?? [];
+    const published = bindings.filter(({ source }) => !leadingOn.has(source));
+    return (published.length > 0 ? published : bindings).slice(0, mostEntries);
+  };
+  let words: ReturnType<typeof wordsOf> | undefined;
   const { shapes, fedBy, takesEvents, leadingOn, fedByDeaths, aimsOf } = shapesOf(neighbourhood);
   return {
     shapeOf: (queue: string): QueueShape => shapes.get(queue) ?? "work",
@@ -49,11 +55,13 @@ export function surroundingsOf(topology: BrokerTopology, semantics: Semantics) {
     refusing: new Set(settings.filter((each) => isBounded(each) && !dropsHead(each)).map(({ queue }) => queue)),
     /** Exchanges of a type that the source does not name, or that has no rules here. */
     guessed: new Set(topology.exchanges.filter(({ isGuessed }) => isGuessed === true).map(({ name }) => name)),
+    /** The bindings that bring messages of publishers into a queue, or all if none does. */
+    bindingsInto,
+    strangeWord: () => (words ??= wordsOf(topology)).strange,
+    mostWords: () => (words ??= wordsOf(topology)).most,
     /** At least one for each queue. Entries that make no difference are left out. */
     entriesOf: ({ queue, deadLetterRoutingKey }: EffectiveSettings): readonly Entry[] => {
-      const bindings = incoming.get(queue) ?? [];
-      const published = bindings.filter(({ source }) => !leadingOn.has(source));
-      const entries = (published.length > 0 ? published : bindings).slice(0, mostEntries).map((binding): Entry => ({
+      const entries = bindingsInto(queue).map((binding): Entry => ({
         exchange: binding.source,
         routingKey: keyThrough(kinds.get(binding.source), binding),
       }));
@@ -63,6 +71,14 @@ export function surroundingsOf(topology: BrokerTopology, semantics: Semantics) {
       return [...new Map(entries.map((entry) => [entry.routingKey, entry])).values()];
     },
   };
+}
+
+/** A word that no binding names, so that only wildcards take it, and the number of words of the longest key. */
+function wordsOf({ bindings }: BrokerTopology): { readonly strange: string; readonly most: number } {
+  const all = bindings.map(({ routingKey }) => routingKey.split("."));
+  let strange = "any";
+  for (let next = 2; all.some((words) => words.includes(strange)); next++) strange = `any${next}`;
+  return { strange, most: all.reduce((most, { length }) => Math.max(most, length), 0) };
 }
 
 /**
