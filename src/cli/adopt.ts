@@ -5,7 +5,7 @@ import { writeYaml } from "../adopt/write-yaml.ts";
 import { brokerOf, parseTarget, type Target } from "../brokers/index.ts";
 import { importBlocksOf } from "../deploy/terraform.ts";
 import { type Checked, accepted, hasErrors } from "../diagnostics/diagnostic.ts";
-import { type Adopted, adoptDeployment, partToAdopt } from "../migrate/adopt.ts";
+import { type Adopted, adoptDeployment, choosePart } from "../migrate/adopt.ts";
 import { driftDiagnostics } from "../migrate/judge-drift.ts";
 import { againstFound, renderAdoption } from "../report/adoption.ts";
 import type { TlsFiles } from "../tls/read-tls-files.ts";
@@ -68,7 +68,7 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
   const first = targetOf(options, found);
   const chosen =
     first.ok && audited.name === first.value.broker
-      ? partToAdopt(found.deployment, first.value, { queues, part })
+      ? choosePart(found.deployment, first.value, { queues, part })
       : accepted({ name: null, deployment: found.deployment });
   if (!chosen.ok) return refuse(chosen.diagnostics, answer, about, exitCodes.refused);
   const { deployment } = chosen.value;

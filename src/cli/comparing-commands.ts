@@ -5,6 +5,9 @@ import { json, output, several, strategy, target } from "./declaration-options.t
 import { leftoversCommand } from "./leftovers.ts";
 import { liveOptions } from "./live-options.ts";
 
+const part = (verb: string): Option =>
+  new Option("--part <name>", `the virtual host, region or namespace to ${verb}, if the input has several`);
+
 /** The commands that compare a declaration with a broker. */
 export function addComparingCommands(program: Command, finish: (exitCode: number) => void): void {
   const diff = program
@@ -19,6 +22,7 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
         .choices(["text", "json", "sarif", "github", "markdown"])
         .default("text"),
     )
+    .addOption(part("compare"))
     .addOption(output());
   withBroker(diff).action(async (file, newer, options) =>
     finish(await (await import("./diff.ts")).diffCommand(file, newer, options)),
@@ -31,7 +35,7 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
     .addOption(target().makeOptionMandatory(false))
     .option("--name <name>", "the name of the system, if Redeliver did not make it", "adopted")
     .option("--queue <name>", "a work queue to adopt, instead of all; give it once for each", several)
-    .option("--part <name>", "the virtual host, region or namespace to adopt, if the input has several")
+    .addOption(part("adopt"))
     .option("--move", "declare a new queue for each consumer whose old one cannot get the arguments that it needs")
     .option("-o, --output <file>", "write the declaration to a new file instead of the standard output")
     .option(

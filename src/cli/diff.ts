@@ -1,6 +1,7 @@
 import { brokerOf } from "../brokers/index.ts";
 import type { Drift } from "../brokers/drift.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
+import { choosePart } from "../migrate/adopt.ts";
 import {
   againstBroker,
   againstDeclaration,
@@ -26,6 +27,7 @@ export interface DiffOptions extends Readonly<Record<string, unknown>> {
   readonly format: "text" | "json" | "sarif" | "github" | "markdown";
   readonly json?: boolean;
   readonly output?: string;
+  readonly part?: string;
 }
 
 /**
@@ -46,6 +48,8 @@ export async function diffCommand(file: string, other: string | undefined, optio
       answer,
     );
   }
+  if (source === undefined && options.part !== undefined)
+    return usage("--part chooses a part of a broker's export, and a second declaration has none", answer);
   const target = loadTarget(options.target, options.strategy);
   const asked = { ...answer, target: options.target, strategy: options.strategy };
   if (target.ok) {
@@ -57,7 +61,8 @@ export async function diffCommand(file: string, other: string | undefined, optio
   if (!proved.ok) return proved.exitCode;
   const next = other === undefined ? null : await compileFile(other, asked);
   if (next?.ok === false) return next.exitCode;
-  const drift = source === undefined ? driftBetween(proved, next as ProvedFile) : await compareSource(source, proved);
+  const drift =
+    source === undefined ? driftBetween(proved, next as ProvedFile) : await compareSource(source, proved, options.part);
   // A broker that refuses the user has more to show. Any other refusal is a mistake in the command.
   if (!drift.ok) {
     const isHidden = drift.diagnostics.some(({ code }) => code === "RD408");
@@ -90,11 +95,18 @@ async function costsOf(proved: ProvedFile, next: ProvedFile): Promise<ComparedDr
   return { target: proved.compiled.target, before: before ?? [], after: after ?? [] };
 }
 
-async function compareSource(source: AuditSource, proved: ProvedFile): Promise<Checked<Drift<unknown>>> {
+async function compareSource(
+  source: AuditSource,
+  proved: ProvedFile,
+  part: string | undefined,
+): Promise<Checked<Drift<unknown>>> {
   const found = await settled(
     source,
     proved.target,
-    (deployment) => driftFrom(deployment, proved),
+    (whole) => {
+      const chosen = choosePart(whole, proved.target, { queues: [], part });
+      return chosen.ok ? driftFrom(chosen.value.deployment, proved) : chosen;
+    },
     (drift) => drift,
   );
   return found.ok ? { ...found, value: found.value.drift } : found;

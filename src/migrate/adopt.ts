@@ -56,11 +56,11 @@ export interface AdoptionOptions {
 }
 
 /**
- * The place of a system: the one that a person names, or the only one with queues, or with the queues to adopt.
+ * The place of a system: the one that a person names, or the only one with queues, or with these queues.
  *
  * @returns no name if there is no choice, so that nothing has to be told apart
  */
-export function partToAdopt(
+export function choosePart(
   whole: unknown,
   target: Target,
   { queues, part }: Pick<AdoptionOptions, "queues" | "part">,
@@ -69,7 +69,7 @@ export function partToAdopt(
   if (adopter === undefined || auditor === undefined) throw new Error("this broker has no adoption");
   const parts = auditor.partsOf(whole);
   const filled = parts.filter((each) => each.queues > 0);
-  const named = filled.filter(({ name }) => part === undefined || name === part);
+  const named = part === undefined ? filled : parts.filter(({ name }) => name === part);
   const isHolding = ({ deployment }: (typeof named)[number]): boolean => adopter.infer(deployment, target, queues).ok;
   const holding = named.length > 1 && queues.length > 0 ? named.filter(isHolding) : named;
   const [found] = holding;
@@ -81,12 +81,12 @@ export function partToAdopt(
     path: "",
     message:
       part !== undefined
-        ? `there is no ${noun} ${JSON.stringify(part)} with queues`
+        ? `there is no ${noun} ${JSON.stringify(part)}`
         : holding.length === 0
           ? `none of ${filled.length} has all of the work queues ${queues.join(", ")}, and a system lies in one ${noun}`
           : `a system lies in one ${noun}, and ${holding.length} have ${queues.length === 0 ? "queues" : queues.join(", ")}`,
     value: filled.map(({ name }) => name),
-    help: `${part === undefined ? "adopt one after the other" : "name one that is there"}, as in --part ${JSON.stringify((found ?? filled[0])?.name ?? "")}`,
+    help: `${part === undefined ? "choose one" : "name one that is there"}, as in --part ${JSON.stringify((found ?? filled[0])?.name ?? "")}`,
   });
 }
 
@@ -102,7 +102,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
   const { name, queues, elsewhere = [], part, isMoving = false, url = null } = options;
   const { adopter, auditor, differ, separator } = brokerOf(target);
   if (adopter === undefined || auditor === undefined) throw new Error("this broker has no adoption");
-  const chosen = partToAdopt(whole, target, { queues, part });
+  const chosen = choosePart(whole, target, { queues, part });
   if (!chosen.ok) return chosen;
   const { deployment } = chosen.value;
   const found = adopter.infer(deployment, target, queues, elsewhere);

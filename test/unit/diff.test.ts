@@ -19,7 +19,7 @@ interface Export {
   readonly bindings: object[];
   readonly vhosts: { name: string }[];
   readonly exchanges: { name: string; type: string }[];
-  readonly queues: { name: string; arguments: Record<string, unknown>; durable: boolean }[];
+  readonly queues: { name: string; vhost: string; arguments: Record<string, unknown>; durable: boolean }[];
   readonly policies: Record<string, unknown>[];
   rabbitmq_version: string;
 }
@@ -37,6 +37,11 @@ function written(name: string, text: string): string {
   const file = join(folder, name);
   writeFileSync(file, text);
   return file;
+}
+
+function intoTwoHosts({ vhosts, queues }: Export): void {
+  vhosts.push({ name: "tests" });
+  queues.push({ name: "other", vhost: "tests", arguments: {}, durable: true });
 }
 
 /** The code is that of wrong usage, unless a case has another. */
@@ -62,7 +67,11 @@ const unusable: Readonly<Record<string, { words: () => Promise<readonly string[]
   "no export": { words: async () => ["--definitions", written("notes.txt", "a note")], says: /^error\[RD002\]/ },
   "a declaration as an export": { words: async () => ["--definitions", events], says: /^error\[RD401\]/ },
   "an export of several virtual hosts": {
-    words: async () => ["--definitions", exported(({ vhosts }) => vhosts.push({ name: "tests" }))],
+    words: async () => ["--definitions", exported(intoTwoHosts)],
+    says: /^error\[RD315\][^]*--part "\/"/,
+  },
+  "a virtual host that the export does not have": {
+    words: async () => ["--definitions", exported(intoTwoHosts), "--part", "nowhere"],
     says: /^error\[RD315\]/,
   },
   "a second declaration that is refused": {
@@ -97,8 +106,9 @@ interface Answer {
   readonly diagnostics: readonly { readonly code: string; readonly message: string; readonly help?: string }[];
 }
 
-async function compared(change: (content: Export) => void): Promise<Answer & { readonly code: number }> {
-  const { code, out } = await runCommand(["diff", events, ...target, "--definitions", exported(change), "--json"]);
+async function compared(change: (content: Export) => void, ...more: string[]): Promise<Answer & { code: number }> {
+  const words = ["diff", events, ...target, "--definitions", exported(change), "--json", ...more];
+  const { code, out } = await runCommand(words);
   return { code, ...(JSON.parse(out) as Answer) };
 }
 
@@ -110,6 +120,11 @@ const asDrifted = [
   ["otherwise", "policy in force on the queue", "shop.billing"],
   ["otherwise", "binding", "amq.topic"],
 ];
+
+test("one virtual host of several is compared: the named one, or the only one with queues", async () => {
+  expect(effectsOf(await compared(intoTwoHosts, "--part", "/"))).toEqual(asDrifted);
+  expect(effectsOf(await compared(({ vhosts }) => vhosts.push({ name: "tests" })))).toEqual(asDrifted);
+});
 
 test("a pattern that cannot be read leaves the comparison incomplete, and the rest is compared", async () => {
   const answer = await compared(({ policies }) =>
