@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { brokers, type Diagnostic } from "../../src/index.ts";
 import type { Adopted } from "../../src/migrate/adopt.ts";
 import { renderAdoption } from "../../src/report/adoption.ts";
 import { type Arguments, type Parts, binding, bound, exchange, exported, queue } from "../support/known-topologies.ts";
@@ -168,6 +169,26 @@ test.each([
   expect(alone.ok ? [] : alone.diagnostics.map(({ code, notes }) => [code, notes.join("; ")])).toEqual([
     ["RD331", expect.stringContaining(reason)],
   ]);
+});
+
+test("entities with the same expression as their namespace are of one, and times may be spans of 2015", () => {
+  const type = "Microsoft.ServiceBus/namespaces";
+  const variables = { name: "[concat('shop-', uniqueString(resourceGroup().id))]" };
+  const properties = { lockDuration: "00:00:30", defaultMessageTimeToLive: "14.00:00:00" };
+  const read = (name: string) => {
+    const nested = [{ type: "queues", name: "b" }];
+    const resources = [
+      { type, name: "[variables('name')]", sku: { name: "Standard" }, resources: nested },
+      { type: `${type}/queues`, name, properties },
+    ];
+    const text = JSON.stringify({ variables, resources });
+    const found = adopting({ kind: "adopt", text }, "servicebus@standard", "shop", "servicebus");
+    const { warnings } = brokers.servicebus.auditor.file.read(text) as { warnings?: readonly Diagnostic[] };
+    return [found.ok && consumersOf(found.value), warnings?.map(({ code }) => code)];
+  };
+  expect(read("[concat(variables('name'), '/a')]")).toEqual([["b", "a"], []]);
+  // The name of an entity has to be known.
+  expect(read("[concat(variables('name'), '/', uniqueString('a'))]")).toEqual([["b"], ["RD409"]]);
 });
 
 test("the filter of a rule may have its name of 2015", () => {

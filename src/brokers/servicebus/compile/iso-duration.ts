@@ -35,20 +35,25 @@ export interface ReadDuration {
   readonly isCalendar: boolean;
 }
 
+/** A time span of .NET, such as `14.00:00:00`. The version 2015-08-01 of the API writes durations so. */
+const timeSpan = /^(?:(\d+)\.)?(\d{1,2}):(\d\d):(\d\d(?:\.\d+)?)$/;
+
 /** Anything longer counts as no limit: .NET's longest time is 29,247 years. */
 const longestMs = 1_000 * 365 * dayMs;
 
 /**
- * Reads a duration. A month counts 30 days and a year 365, as in `XmlConvert.ToTimeSpan` of .NET. Undefined if the text
+ * Reads a duration, also as a time span of .NET. A month counts 30 days and a year 365, as in `XmlConvert.ToTimeSpan` of .NET. Undefined if the text
  * is no duration.
  */
 export function readIsoDuration(text: string): ReadDuration | undefined {
   const pattern = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/;
   const match = pattern.exec(text);
-  if (match === null || !/\d/.test(text)) return undefined;
-  const [years = 0, months = 0, weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = match
-    .slice(1)
-    .map((part) => Number(part ?? 0));
+  const span = timeSpan.exec(text)?.slice(1) ?? [];
+  if (span.length === 0 && (match === null || !/\d/.test(text))) return undefined;
+  const parts = span.length === 0 ? (match?.slice(1) ?? []) : [undefined, undefined, undefined, ...span];
+  const [years = 0, months = 0, weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = parts.map((part) =>
+    Number(part ?? 0),
+  );
   const allDays = years * 365 + months * 30 + weeks * 7 + days;
   const durationMs = allDays * dayMs + hours * hourMs + minutes * minuteMs + Math.round(seconds * secondMs);
   return { text, durationMs: durationMs > longestMs ? null : durationMs, isCalendar: years + months > 0 };

@@ -15,10 +15,16 @@ const limits = {
 interface Scope {
   readonly template: Entry;
   readonly given: Entry;
-  readonly isNaming: boolean;
+  readonly unknown: UnknownValues;
   /** The values found so far. Undefined stands for an unknown value, or for one that refers to itself. */
   readonly known: Map<string, unknown>;
 }
+
+/**
+ * The value of a parameter without a default value, and of an expression that only a deployment knows. `none`: unknown.
+ * `named`: the name of the parameter; an expression is unknown. `kept`: the same, and the expression in brackets.
+ */
+export type UnknownValues = "none" | "named" | "kept";
 
 /** Gives the value of a text of a template. Undefined if it is unknown or too long, or if it refers to itself. */
 export type Evaluate = (text: string) => unknown;
@@ -26,11 +32,10 @@ export type Evaluate = (text: string) => unknown;
 /**
  * Evaluates texts of a template.
  *
- * @param isNaming true if a parameter of a text without a default value stands for its name
  * @param given the values of parameters that another template passes
  */
-export function armValues(template: Entry, isNaming: boolean, given: Entry = {}): Evaluate {
-  const scope: Scope = { template, given, isNaming, known: new Map() };
+export function armValues(template: Entry, unknown: UnknownValues, given: Entry = {}): Evaluate {
+  const scope: Scope = { template, given, unknown, known: new Map() };
   return (text) => valueOf(text, scope, 0);
 }
 
@@ -51,9 +56,11 @@ function valueOf(value: unknown, scope: Scope, depth: number): unknown {
 function expressionValue(expression: string, scope: Scope, depth: number): unknown {
   const key = `= ${expression}`;
   if (scope.known.has(key)) return scope.known.get(key);
+  // A slash would end the name of a namespace.
+  const unknown = scope.unknown === "kept" ? `[${expression.replaceAll("/", ":")}]` : undefined;
   // An expression that refers to itself stays unknown.
-  scope.known.set(key, undefined);
-  const made = depth > limits.depth ? undefined : evaluated(expression, scope, depth);
+  scope.known.set(key, unknown);
+  const made = (depth > limits.depth ? undefined : evaluated(expression, scope, depth)) ?? unknown;
   scope.known.set(key, made);
   return made;
 }
@@ -77,6 +84,11 @@ function evaluated(expression: string, scope: Scope, depth: number): unknown {
   return typeof made === "string" && made.length > limits.valueLength ? undefined : made;
 }
 
+/** True for a text with an expression that only a deployment knows. No name of Service Bus has a bracket. */
+export function isKept(value: unknown): boolean {
+  return typeof value === "string" && value.includes("[");
+}
+
 function memberOf(owner: unknown, key: unknown): unknown {
   const isKey = typeof key === (Array.isArray(owner) ? "number" : "string");
   return isKey && typeof owner === "object" && owner !== null && Object.hasOwn(owner, key as string)
@@ -86,6 +98,8 @@ function memberOf(owner: unknown, key: unknown): unknown {
 
 function called(name: string, values: readonly unknown[], scope: Scope, depth: number): unknown {
   const [first, second, third] = values;
+  const isPartlyKnown = scope.unknown === "kept" && values.some((each) => isKept(each));
+  if (isPartlyKnown && name !== "concat" && name !== "format") return undefined;
   if (name === "true" || name === "false") return name === "true";
   if (name === "not" && typeof first === "boolean") return !first;
   if (name === "if" && typeof first === "boolean") return first ? second : third;
@@ -110,10 +124,10 @@ function declaredValue(kind: "parameters" | "variables", name: string, scope: Sc
   return made;
 }
 
-function parameterValue(name: string, declared: unknown, { given, isNaming }: Scope): unknown {
+function parameterValue(name: string, declared: unknown, { given, unknown }: Scope): unknown {
   if (Object.hasOwn(given, name)) return given[name];
   const { defaultValue = null, type = "string" } = isEntry(declared) ? declared : {};
-  return defaultValue ?? (isNaming && /string$/i.test(String(type)) ? name : undefined);
+  return defaultValue ?? (unknown !== "none" && /string$/i.test(String(type)) ? name : undefined);
 }
 
 /** The arguments of a call. It splits at commas outside of texts and brackets. */

@@ -4,7 +4,7 @@ import { nameSome } from "../../../foreign/finding.ts";
 import { parseJson } from "../../../foreign/parse-json.ts";
 import { wordOf } from "../../../diagnostics/word-of.ts";
 import { auditedFields } from "../compile/fields.ts";
-import { type Evaluate, armValues, withTexts } from "./arm-values.ts";
+import { type Evaluate, armValues, isKept, withTexts } from "./arm-values.ts";
 import type { Deployment, NamedResource } from "./deployment.ts";
 import { namespacesOf } from "./import/entity-properties.ts";
 import { rulesByAzure } from "./import/pulumi-resources.ts";
@@ -36,9 +36,15 @@ export function readArm(text: string): Checked<Deployment> {
   const all = resourcesIn(resources, scopeOf(template), "", "");
   const read = all.map(namedOf);
   const found = read.flatMap((each) => each.named ?? []);
-  if (found.every(({ kind }) => kind === "namespace"))
-    return refuseWhole("RD401", "this template has no queue, topic or subscription of Service Bus", howToExport);
   const unnamed = read.flatMap((each) => each.unnamed ?? []);
+  if (found.every(({ kind }) => kind === "namespace"))
+    return refuseWhole(
+      "RD401",
+      unnamed.length === 0
+        ? "this template has no queue, topic or subscription of Service Bus"
+        : `only a deployment knows the names of the queues, topics and subscriptions in this template: ${nameSome(unnamed.map(({ name }) => name))}`,
+      howToExport,
+    );
   const elsewhere = all.flatMap(({ type, name }) => (isDeployment(type) ? [name] : []));
   const leftOut = [
     ...unread(
@@ -69,9 +75,9 @@ function namedOf({ type, name, properties, scope, isExisting }: ArmResource): {
   const kind =
     lower === namespaceType ? "namespace" : lower.startsWith(prefix) ? kinds[lower.slice(prefix.length)] : undefined;
   if (kind === undefined || isExisting) return {};
-  const resolved = scope.ofName(name);
+  const resolved = scope.ofName(name) ?? scope.ofNamespace(name);
   const [namespace = "", ...names] = typeof resolved === "string" ? resolved.split("/") : [];
-  const isNamed = typeof resolved === "string" && (names.length > 0 || kind === "namespace");
+  const isNamed = typeof resolved === "string" && (names.length > 0 || kind === "namespace") && !names.some(isKept);
   if (!isNamed || properties === null) return { unnamed: { kind, name } };
   const own = resolvedProperties(properties, scope);
   return { named: { kind, namespace, names, properties: kind === "rule" ? withFilter(own) : own } };
@@ -88,6 +94,8 @@ function withFilter({ filter, ...properties }: Entry): Entry {
 /** The values of a template. A parameter without a default value is unknown, but names and destinations need one. */
 interface ArmScope {
   readonly ofName: Evaluate;
+  /** The same, with the expressions of parts that only a deployment knows. Equal expressions have one value. */
+  readonly ofNamespace: Evaluate;
   readonly ofSetting: Evaluate;
 }
 
@@ -108,8 +116,9 @@ function scopeOf(template: Entry, given: Entry = {}, outer?: ArmScope): ArmScope
       ]),
     );
   return {
-    ofName: armValues(template, true, passed(outer?.ofName)),
-    ofSetting: armValues(template, false, passed(outer?.ofSetting)),
+    ofName: armValues(template, "named", passed(outer?.ofName)),
+    ofNamespace: armValues(template, "kept", passed(outer?.ofNamespace)),
+    ofSetting: armValues(template, "none", passed(outer?.ofSetting)),
   };
 }
 
