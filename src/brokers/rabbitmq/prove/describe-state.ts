@@ -9,6 +9,7 @@ export const lossWords: Readonly<Record<LossCause | RetentionCause, string>> = {
   "no-route": "the exchange has no route for it",
   cycle: "it comes back to a queue that it has died in",
   "target-full": "the next queue may be full, and does not take it then",
+  "no-confirm": "its queue waits for no confirm, so a fault on the way can lose it",
   "queue-expired": "the broker deletes the unused queue with it",
   "queue-deleted": "the broker deletes the queue with it",
   unconfirmed: "no queue confirms it",

@@ -227,8 +227,8 @@ function crashAfter(
 }
 
 /**
- * Dead-lettering at most once does not wait for its target. If the target is full or missing, the dead letter is lost.
- * So each death in a queue of this kind may also end in a loss.
+ * Dead-lettering at most once does not wait for its target. If the target is out of reach, the dead letter is lost. So
+ * each death in a queue of this kind may also end in a loss.
  */
 function orLost(
   { semantics }: Context,
@@ -244,7 +244,7 @@ function orLost(
     .flat()
     .some(({ deaths, place: then }) => deaths.length > 0 && deaths !== state.deaths && then.kind === "queue");
   if (!isDeath) return outcomes;
-  return [...outcomes, [{ ...state, place: { kind: "lost", cause: "target-full", queue: place.queue, reason: null } }]];
+  return [...outcomes, [{ ...state, place: { kind: "lost", cause: "no-confirm", queue: place.queue, reason: null } }]];
 }
 
 /**

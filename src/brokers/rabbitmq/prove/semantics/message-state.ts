@@ -38,6 +38,8 @@ export type LossCause =
   | "cycle"
   /** Every target queue is full and refuses it. */
   | "target-full"
+  /** Its queue dead-letters at most once, and does not learn that no target queue has it. */
+  | "no-confirm"
   /** The broker deleted the unused queue with the message in it (`x-expires`). */
   | "queue-expired"
   /** The broker deleted the queue with the message in it: its node restarted, or its last consumer went. */
