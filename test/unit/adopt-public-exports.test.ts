@@ -97,6 +97,16 @@ test("a queue that is not durable is shared by instances, and a restart deletes 
   expect(lossesOf(found)[0]).toMatch(/^orders: it is not durable: a restart of the broker deletes it/);
 });
 
+test("an argument that the broker does not know limits no retries", () => {
+  const told = (given: object): readonly string[] =>
+    factsOf(adopt(parts({ ev: "topic" }, { orders: given }, "ev > orders: a"))).filter((fact) =>
+      fact.includes("ignores it"),
+    );
+  expect(told({ "x-max-retries": 3, "x-max-priority": 5, "x-delivery-limit": 3 })).toEqual([
+    "orders: x-max-retries is 3: RabbitMQ knows no such argument of a queue, and ignores it, so it limits no retries",
+  ]);
+});
+
 test("limits that delete messages of a work queue count as losses of today", () => {
   const ticks = (own: object): Adopted => {
     const queues = { ticks: { "x-message-ttl": 300_000, "x-max-length": 1_000, ...own }, "ticks.dlq": {} };

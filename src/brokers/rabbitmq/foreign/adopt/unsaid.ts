@@ -39,6 +39,23 @@ const deleting: typeof reasons = {
   "max-length-bytes": "a full queue drops its oldest messages today, and a compiled one never does",
 };
 
+/**
+ * The arguments of queues that the broker or a plugin of its distribution reads, without `x-`. It takes any other one,
+ * and ignores it. Source: `rabbit_amqqueue:declare_args/0`, and `queue_arguments` of the types of queues (4.3.5).
+ */
+const knownArguments: ReadonlySet<string> = new Set(
+  [
+    "expires message-ttl dead-letter-exchange dead-letter-routing-key dead-letter-strategy overflow",
+    "max-length max-length-bytes max-in-memory-length max-in-memory-bytes max-priority max-age",
+    "queue-type queue-mode queue-version queue-leader-locator queue-master-locator initial-cluster-size",
+    "quorum-initial-group-size quorum-target-group-size member-placement-tag modulus-hash internal-purpose",
+    "delivery-limit delayed-retry-type delayed-retry-min delayed-retry-max single-active-consumer",
+    "consumer-timeout consumer-disconnected-timeout stream-max-segment-size-bytes stream-filter-size-bytes",
+    // The plugin rabbitmq-message-deduplication.
+    "message-deduplication cache-size cache-ttl cache-persistence",
+  ].flatMap((names) => names.split(" ")),
+);
+
 /** The most keys that a fact names. */
 const mostNamed = 3;
 
@@ -112,6 +129,9 @@ export function unsaidOf(
         ]
       : []),
     ...valuesAmong(looking, queue, others),
+    ...Object.keys(own).flatMap((key) =>
+      key.startsWith("x-") && !knownArguments.has(key.slice("x-".length)) ? [said(unknownArgument(key, own[key]))] : [],
+    ),
     ...lossesOf(looking, settings, course),
     ...looking.shovels.flatMap(({ name, intoQueue }) =>
       intoQueue === queue
@@ -137,6 +157,12 @@ export function unsaidOf(
       ? []
       : [said("nothing counts its crashes today; a declaration always ends them, here after a guess")]),
   ];
+}
+
+/** People believe that an argument with such a name limits retries. */
+function unknownArgument(key: string, value: unknown): string {
+  const belief = /retr|attempt|deliver/.test(key) ? ", so it limits no retries" : "";
+  return `${key} is ${JSON.stringify(value)}: RabbitMQ knows no such argument of a queue, and ignores it${belief}`;
 }
 
 const asLoss = (fact: Unsaid): Unsaid => ({ ...fact, isLoss: true });
