@@ -22,16 +22,19 @@ const inProjectFile = /^(?<file>.+\.(?:ya?ml|json|[cm]?[jt]s))#(?<name>[^#]+)$/i
 export function loadTarget(text: string, strategy: string): Checked<Target> {
   const environment = environmentIn(text);
   if (environment !== null) return targetOf(environment, strategy);
-  const extension = extname(text).toLowerCase();
-  if (![".yaml", ".yml", ".json"].includes(extension)) return parseTarget(text, strategy);
+  if (!isTargetFile(text)) return parseTarget(text, strategy);
   const read = readTarget(text);
   if (typeof read !== "string") return refusedFor("RD201", read);
-  const format = extension === ".json" ? "json" : "yaml";
+  const format = extname(text).toLowerCase() === ".json" ? "json" : "yaml";
   const parsed = parseText(read, format);
   const target = parsed.ok ? checkTargetData(parsed.value, strategy) : parsed;
   if (target.ok) return target;
   const locate = locateIn(read, format);
   return { ok: false, diagnostics: target.diagnostics.map((each) => inFile(each, text, locate)) };
+}
+
+function isTargetFile(text: string): boolean {
+  return [".yaml", ".yml", ".json"].includes(extname(text).toLowerCase());
 }
 
 /** @returns null if a text is no project file with the name of an environment */
@@ -79,9 +82,15 @@ function targetOf({ file, name }: { readonly file: string; readonly name: string
   const target = checkTargetData(environment.target, strategy);
   if (target.ok) return target;
   const at = `environments.${name}.`;
+  const isFile = typeof environment.target === "string" && isTargetFile(environment.target);
+  const help = {
+    help: 'write the content of the file here as a mapping, such as { broker: rabbitmq, version: "4.3" }, or a word such as rabbitmq@4.3',
+  };
   return {
     ok: false,
-    diagnostics: target.diagnostics.map((each) => inProject({ ...each, path: `${at}${each.path}` }, file)),
+    diagnostics: target.diagnostics.map((each) =>
+      inProject({ ...each, ...(isFile ? help : {}), path: `${at}${each.path}` }, file),
+    ),
   };
 }
 

@@ -216,6 +216,7 @@ describe("a wrong project file or choice is refused with its fix, and nothing ru
     ["waivers", `${environments}waiver: []\n`, ["check", "--env", "prod"]],
     ["RD004", "", ["check"]],
     ["environments.prod.target.version", environments.replace('"4.0"', '"9.9"'), ["check", "--env", "prod"]],
+    ["here as a mapping", environments.replace("target: rabbitmq@4.3", "target: a.yaml"), ["check", "--env", "dev"]],
     ["redeliver.config.yaml with --env: dev, prod", environments, ["check"]],
     ["did you mean prod?", environments, ["check", "--env", "prd"]],
     ["there is no such file", environments, ["check", "-t", `${file.replace("config", "none")}#prod`]],
