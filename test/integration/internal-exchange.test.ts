@@ -1,6 +1,7 @@
 import { connect } from "amqplib";
 import { expect, inject, test } from "vitest";
 
+import { topicIndex } from "../../src/brokers/rabbitmq/prove/topic-index.ts";
 import { createVhost } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
 
@@ -25,5 +26,29 @@ test.for(inject("brokers"))(
     const answer = new Promise((done) => channel.on("error", done));
     channel.publish("inner", "", Buffer.from("b"));
     expect(await answer).toMatchObject({ code: 403 });
+  },
+);
+
+test.for(inject("brokers"))(
+  "$version: the empty routing key has no word, so only # matches it",
+  async (broker, { onTestFinished }) => {
+    const { amqpUrl, dispose } = await createVhost(broker);
+    onTestFinished(dispose);
+    const connection = await connect(amqpUrl);
+    onTestFinished(() => connection.close());
+    const channel = await connection.createConfirmChannel();
+    const patterns = ["*", "#", "", "*.#", "#.*", "*.*", "a.#", "."];
+    const keys = ["", ".", "a.", "a"];
+    for (const pattern of patterns) {
+      await channel.assertQueue(`by ${pattern}`, { durable: true });
+      await channel.bindQueue(`by ${pattern}`, "amq.topic", pattern);
+    }
+    for (const key of keys) channel.publish("amq.topic", key, Buffer.from(key));
+    await channel.waitForConfirms();
+    const { match } = topicIndex(patterns.map((pattern) => ({ pattern, item: pattern })));
+    for (const pattern of patterns) {
+      const { messageCount } = await channel.checkQueue(`by ${pattern}`);
+      expect(messageCount, pattern).toBe(keys.filter((key) => match(key).includes(pattern)).length);
+    }
   },
 );

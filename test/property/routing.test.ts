@@ -17,13 +17,21 @@ function combinations(length: number): string[] {
 
 /** Each word ends with a dot, so that a key without words is the empty text. */
 function asExpression(pattern: string): RegExp {
-  const parts = pattern
-    .split(".")
-    .map((word) => (word === "#" ? "([^.]*\\.)*" : word === "*" ? "[^.]*\\." : `${word}\\.`));
+  const parts = wordsIn(pattern).map((word) =>
+    word === "#" ? "([^.]*\\.)*" : word === "*" ? "[^.]*\\." : `${word}\\.`,
+  );
   return new RegExp(`^${parts.join("")}$`);
 }
 
-const isMatched = (pattern: string, key: string): boolean => asExpression(pattern).test(`${key}.`);
+/** The empty key has no word. */
+const wordsIn = (key: string): readonly string[] => (key === "" ? [] : key.split("."));
+
+const isMatched = (pattern: string, key: string): boolean =>
+  asExpression(pattern).test(
+    wordsIn(key)
+      .map((word) => `${word}.`)
+      .join(""),
+  );
 
 const pattern = fc
   .array(fc.constantFrom("a", "b", "*", "#", ""), { minLength: 1, maxLength: 3 })
@@ -52,7 +60,7 @@ function longKeys(left: string, right: string): boolean {
   const seen = new Set<string>();
   const grow = (key: readonly string[]): boolean => {
     const text = key.map((word) => `${word}.`).join("");
-    if (key.length > 0 && ours.test(text) && theirs.test(text)) return true;
+    if (ours.test(text) && theirs.test(text)) return true;
     if (key.length === 6 || seen.has(text)) return false;
     seen.add(text);
     return words.some((word) => grow([...key, word]));

@@ -27,7 +27,7 @@ export function topicIndex<Item>(
   let order = 0;
   for (const { pattern, item } of entries) {
     let node = root;
-    for (const word of pattern.split(".")) {
+    for (const word of wordsOf(pattern)) {
       let next = node.words.get(word);
       if (next === undefined) {
         next = { isHash: word === "#", words: new Map(), items: [] };
@@ -43,11 +43,16 @@ export function topicIndex<Item>(
       .sort((left, right) => left.order - right.order)
       .map(({ item }) => item);
   return {
-    match: (routingKey) => itemsOf(nodesFor(root, routingKey.split("."), ["*"])),
+    match: (routingKey) => itemsOf(nodesFor(root, wordsOf(routingKey), ["*"])),
     // Only a # contains a #, because `*` stands for exactly one word.
-    containing: (pattern) => itemsOf(nodesFor(root, pattern.split("."), [])),
-    overlap: (pattern) => itemsOf(nodesLike(root, pattern.split("."))),
+    containing: (pattern) => itemsOf(nodesFor(root, wordsOf(pattern), [])),
+    overlap: (pattern) => itemsOf(nodesLike(root, wordsOf(pattern))),
   };
+}
+
+/** The empty key has no word, so `*` does not match it. Source: `rabbit_db_topic_exchange:split_topic_key_binary/1`. */
+function wordsOf(key: string): readonly string[] {
+  return key === "" ? [] : key.split(".");
 }
 
 /**

@@ -90,7 +90,9 @@ function keysLike(pattern: string, { strangeWord, mostWords }: Surroundings): re
     },
     [[]],
   );
-  return all.map((words) => words.join("."));
+  const keys = all.map((words) => words.join("."));
+  // People seldom publish with the empty key.
+  return keys.toSorted((one, other) => Number(one === "") - Number(other === ""));
 }
 
 /** The headers that a message through a binding has at least: all that it asks for, or one of them. */
