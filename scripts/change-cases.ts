@@ -25,6 +25,7 @@ export interface ChangeCase {
 
 const goneInOrder = "servicebus-deployment-changes: a consumer in order that goes leaves its subscription";
 const oneDeadQueue = "migration: one dead queue for all consumers";
+const fewerInSteps = "migration: 3 attempts in place of 12";
 const ownDeadQueue = "migration: a dead queue for each consumer";
 const oneOnSqs = "sqs-migrate: --next follows the steps of a migration";
 const deadQueueOnServicebus = "servicebus-deployment-changes: all dead letters go to a shared queue";
@@ -40,6 +41,7 @@ export const strategiesIn: Readonly<Record<string, readonly string[]>> = {
   "servicebus-deployment-changes": ["scheduled"],
   [goneInOrder]: ["immediate"],
   [deadQueueOnServicebus]: ["immediate"],
+  [fewerInSteps]: ["staged"],
   [oneDeadQueue]: ["native", "staged", "waits"],
   [ownDeadQueue]: ["native", "staged", "waits"],
   "sqs-migrate": ["redrive"],
@@ -123,7 +125,7 @@ export const changeCases: readonly ChangeCase[] = [
   change("more attempts", {}, retry({ attempts: 6 }), "deployment-changes: fewer attempts, and more again"),
   change("fewer attempts", {}, retry({ attempts: 2 }), "fewer-attempts: ${strategy} on ${broker.fullVersion}"),
   change("one attempt", {}, retry({ attempts: 1 }), "deployment-changes: one attempt in place of several"),
-  change("3 attempts in place of 12", retry({ attempts: 12 }), retry({ attempts: 3 })),
+  change("3 attempts in place of 12", retry({ attempts: 12 }), retry({ attempts: 3 }), fewerInSteps),
   change("a crash budget where none was declared", {}, crash(8)),
   change("a smaller crash budget", crash(8), crash(3)),
   change("a longer `handlerTimeout`", {}, minute),

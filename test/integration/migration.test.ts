@@ -46,6 +46,7 @@ interface Change extends Readonly<Record<string, unknown>> {
   readonly deadQueue?: "shared";
 }
 
+const attempting = (attempts: number) => ({ retry: { attempts, backoff: { kind: "constant", delay: "1s" } } });
 const jitter = { retry: { attempts: 4, backoff: { kind: "constant", delay: "1s", jitter: "20%" } } };
 
 type Row = readonly [change: string, before: Change, after: Change, from: Strategy | "auto", to: Strategy | "auto"];
@@ -69,6 +70,10 @@ const rowsOn = ({ version }: Broker): readonly Row[] => {
     ["a dead queue for each consumer", { deadQueue: "shared" }, {}, "auto", "auto"],
     ["the settings of the queue into a policy", {}, { queueSettings: "policy" }, "auto", "auto"],
     ["the settings of the queue out of a policy", { queueSettings: "policy" }, {}, "auto", "auto"],
+    // One deployment would give messages that wait up to 14 attempts.
+    ...(strategies.includes("staged")
+      ? [["3 attempts in place of 12", attempting(12), attempting(3), "staged", "staged"] satisfies Row]
+      : []),
     ...pairs,
   ];
 };
