@@ -10,6 +10,7 @@ import { checkTargetData } from "../src/cli/load-target.ts";
 import { endedWaivers, readProject, todayUtc } from "../src/cli/project.ts";
 import { projectFiles } from "../src/cli/project-files.ts";
 import { keepStrategies } from "../src/migrate/keep-strategies.ts";
+import { gateBehind } from "../src/migrate/gate.ts";
 import { goingIn, lockedIn } from "../src/migrate/lock.ts";
 import { nameOfSystem } from "../src/plan/plan.ts";
 import { brokers, checkSystem, renderDiagnostics } from "../src/index.ts";
@@ -73,10 +74,17 @@ function orThrow<Value>(read: Checked<Value>): Value {
 
 /** The present step of a migration. Until it ends, the lock says what to deploy, and not the declaration. */
 function presentStep(file: string, stack: string): FromProject | null {
-  const lock = loadLock(lockFileOf(file));
-  const going = lock === null ? null : orThrow(goingIn(orThrow(lock), stack));
+  const read = loadLock(lockFileOf(file));
+  const lock = read === null ? null : orThrow(read);
+  const going = lock === null ? null : orThrow(goingIn(lock, stack));
   const step = going?.steps[going.phase];
-  if (step === undefined) return null;
+  if (lock === null || going === null || step === undefined) return null;
+  const from = orThrow(lockedIn(lock, stack, lock.system));
+  const { drained = [] } = (from === null ? null : gateBehind(from, going.steps, going.phase, 0)) ?? {};
+  const waits = drained.length === 0 ? "" : ` It ends when these queues are empty: ${drained.join(", ")}.`;
+  void pulumi.log.info(
+    `This is step ${going.phase + 1} of ${going.steps.length} of a migration.${waits} Go on by: redeliver migrate --env ${stack} --next${going.back === true ? " --back" : ""}`,
+  );
   const { system, target } = step;
   const own = asData(brokers[target.broker].formatTarget(target as never)) as object;
   const { strategy, strategies = {} } = target;

@@ -117,11 +117,15 @@ test("during a migration a stack deploys the present step", async () => {
   const consumers = { ...declaration.consumers, before: { ...billing, queue: "before" } };
   const step = sideOf({ ...declaration, consumers }, { ...target, strategies: { before: "waits" } });
   if (!lock.ok) throw new Error("it is a lock");
-  const going = { asked: "", phase: 0, since: "2026-11-25T09:00:00Z", steps: [step] };
+  const last = sideOf({ ...declaration, consumers: { billing: { ...billing, queue: "after" } } }, target);
+  const going = { asked: "", phase: 0, since: "2026-11-25T09:00:00Z", steps: [step, last] };
   const file = join(folder, "redeliver.lock.json");
   writeFileSync(file, JSON.stringify(withGoing(lock.value, "staging", going)));
   const run = await deployed({ declaration: "store.json", environments }, "staging", access);
   expect(resourcesOf(run, "Queue").map(({ inputs }) => inputs["name"])).toContain("before");
+  expect(run.log.join("\n")).toContain(
+    "This is step 1 of 2 of a migration. It ends when these queues are empty: store.",
+  );
   writeFileSync(file, "{");
   await expect(deployed({ declaration: "store.json", environments }, "staging", access)).rejects.toThrow(/RD323/);
   rmSync(file);
