@@ -157,7 +157,7 @@ test.for([
   ["topic", "pay.#", "topic", "pay.*", "pay"],
   ["topic", "pay.#", "topic", "*.#", null],
   ["topic", "any.*", "topic", "*.a", "any.any2"],
-  ["fanout", "", "direct", "orders", "any"],
+  ["fanout", "", "direct", "orders", null],
   ["topic", "order.a", "headers", { type: "order" }, "order.a"],
   ["headers", { type: "order" }, "headers", { type: "order" }, null],
   ["headers", { type: "order", "x-match": "any", id: 1 }, "headers", { type: "order" }, "any"],

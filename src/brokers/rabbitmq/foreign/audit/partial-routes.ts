@@ -49,7 +49,9 @@ export function unroutedOf(
     if (certain.length > 0 && certain.every((each) => surroundings.shapeOf(each) !== "wait")) return [];
     const all = lostIn({ routingKeys: [given] });
     if (all.has(queue)) return [{ pattern, key: pattern, lostIn: queue, isPart: false }];
-    const keys = given === pattern ? [pattern] : keysLike(pattern, surroundings);
+    // Only a topic exchange shows the keys of its publishers. By another one they may use the bound keys alone.
+    const isHidden = kindOf(binding.source) !== "topic" && kindOf(deadLetterExchange) !== "headers";
+    const keys = given === pattern ? [pattern] : isHidden ? [] : keysLike(pattern, surroundings);
     for (const key of keys)
       for (const headers of leastHeaders(kindOf(binding.source), binding, surroundings.strangeWord())) {
         const lost = [...lostIn({ routingKeys: [key], headers })].find((each) => !all.has(each));
