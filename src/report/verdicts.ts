@@ -67,14 +67,17 @@ export function countsInWords(counts: ChangedCounts): string {
   return words.join(", ");
 }
 
-/** One line for each consumer whose change is proved, and for each queue that stays on the broker. */
+/** One line for each consumer whose change is proved, and for the queues that stay on the broker for one reason. */
 export function renderProofs(verdicts: readonly ChangeVerdict[], left: readonly LeftBehind[]): readonly string[] {
   const proved = verdicts.map(
     ({ consumer, states, attempts }) =>
       `proved   ${visible(consumer)}: ${count(states, "state")} during the change, ${count(attempts, "attempt")} at most`,
   );
-  const stays = left.map(({ kind, name, why, until }) => {
-    return `stays    ${kind} ${visible(name)}: ${why}. It is needed until ${until}`;
+  const alike = Map.groupBy(left, ({ kind, why, until }) => JSON.stringify([kind, why, until]));
+  const stays = [...alike.values()].map(([first, ...others]) => {
+    const { kind, name, why, until } = first as LeftBehind;
+    const more = others.length === 0 ? "" : `. Alike: ${others.map((each) => visible(each.name)).join(", ")}`;
+    return `stays    ${kind} ${visible(name)}: ${why}. It is needed until ${until}${more}`;
   });
   return [...proved, ...stays];
 }
