@@ -149,7 +149,7 @@ function renderFed(used: readonly StillUsed[]): readonly string[] {
 function renderOldWays({ ends, staying }: OldWays, hasState: boolean): Steps {
   return [
     ...ends.map(({ source, keys, behind, unbind }) => [
-      `when ${behind.length === 0 ? "" : `${areEmpty(behind)}, and `}no program publishes to ${source}${keys.length === 0 ? "" : ` with ${keys.join(", ")}`} any more, send:`,
+      `when ${behind.length === 0 ? "" : `${areEmpty(behind)}, and `}no program publishes to ${source}${keys.length === 0 ? "" : ` with ${keys.join(", ")}`} any more, and none binds it as it starts, send:`,
       ...unbind,
       ...takenOut(hasState),
     ]),
@@ -201,7 +201,7 @@ function toNewCode({ limit, isShared }: LettersOut, queue: string, consumer: str
   if (limit !== null) return [];
   const words = `FILE --target TARGET --consumer ${inShell(consumer)}`;
   return [
-    `letters that the old code cannot handle go to the new code: ${isShared ? `add ${words}` : `put ${words} in place of --work-queue ${inShell(queue)}`}`,
+    `letters that the old code cannot handle go to the new code, and with --stop-above 100 to its dead queue: ${isShared ? `add ${words}` : `put ${words} in place of --work-queue ${inShell(queue)}`}`,
   ];
 }
 
@@ -224,7 +224,7 @@ function renderRedrive(
     // The management API shows a new policy, also one of the deployment, after up to 10 s.
     ...(policy === null && !isKept ? [] : ["sleep 10"]),
     redrive,
-    "this only counts the letters: run it again with the --confirm that it prints, to send them",
+    "this only counts the letters: run it again with the --confirm that it prints, to send them. It stops if more than 10 % die again",
     // The step that deletes the queue ends the policy as well.
     ...(isShared && policy !== null ? ["when it has sent them, end the policy:", policy.end] : []),
     ...(isShared

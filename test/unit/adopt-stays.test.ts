@@ -140,7 +140,7 @@ test("a way ends when the waiting queue behind it is empty and no program publis
   const adopted = adoptText(exported(parts));
   const [empty, end] = [
     "when billing.wait is empty, and no program publishes to billing.wait by its name any more, send:",
-    "when billing.wait is empty, and no program publishes to back with billing any more, send:",
+    "when billing.wait is empty, and no program publishes to back with billing any more, and none binds it as it starts, send:",
   ];
   const text = renderAdoption(adopted, false, null);
   expect(text.indexOf(empty ?? "")).toBeGreaterThan(-1);
