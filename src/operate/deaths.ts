@@ -33,7 +33,7 @@ export async function countDeaths(dead: DeadLetters, { id, queue, deadQueue, bef
     grouping.add(factsOf(letter));
     return true;
   });
-  const cause = causeOf(grouping.result().groups[0]);
+  const cause = causeOf(grouping.result().groups[0], before.diedAgain > 0);
   const now = isWhole ? null : (await lettersIn(dead, deadQueue)).letters;
   if (now === null || there === null) return { letters: shown, cause };
   const sentNow = sent - before.sent;
@@ -41,8 +41,9 @@ export async function countDeaths(dead: DeadLetters, { id, queue, deadQueue, bef
   return { letters: Math.max(shown, before.diedAgain + Math.min(came, sentNow)), cause };
 }
 
-function causeOf(group: Group | undefined): string {
+/** @param goesOn true if letters of the group may have died before a pause, and are in no other number */
+function causeOf(group: Group | undefined, goesOn: boolean): string {
   if (group === undefined) return "";
   const { count, id, reason, error } = group;
-  return `, ${count} of them of the group ${id}: ${error ?? reason ?? "an unknown cause"}`;
+  return `, ${goesOn ? "most" : count} of them of the group ${id}: ${error ?? reason ?? "an unknown cause"}`;
 }
