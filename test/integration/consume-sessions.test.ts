@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 
 import { withChannelMax } from "../support/consume/amqp-1-0-frames.ts";
+import { settles } from "../support/consume/judge-wire-1-0.ts";
 import { liveStage } from "../support/consume/live-stage.ts";
-import { until } from "../support/deployed-system.ts";
+import { sleep, until } from "../support/deployed-system.ts";
 import { brokers } from "../support/live.ts";
 import { oneConsumer } from "../support/examples.ts";
 
@@ -74,9 +75,43 @@ for (const broker of brokers())
         new Set(billing.events.flatMap((event) => (event.kind === "settled" ? [event.messageId] : [])));
       await until(30_000, () => succeeded().size === ids.length);
       expect(billing.count("lost")).toBe(1);
+      // The consumer does not learn that its outcome was cut. The message comes again when the broker has noticed it.
+      const ended = (): Set<string> =>
+        new Set(
+          proxy.frames.flatMap((frame) =>
+            frame.kind === "transfer" && proxy.frames.some((each) => settles(each, frame)) ? [frame.messageId] : [],
+          ),
+        );
+      await until(30_000, () => ended().size === ids.length);
       await until(30_000, () => proxy.connections() === 3);
       await billing.running.stop();
       await until(30_000, () => proxy.connections() === 0);
       for (const queue of ["shop.billing", "shop.billing.dead"]) expect(await system.drain(queue)).toEqual([]);
+    });
+
+    test("one of several connections is lost: the messages of the others lose no attempt", async () => {
+      const { system, proxy } = await proxied(declaration, strategy);
+      const ids = Array.from({ length: 5 }, (_, index) => `m${index}`);
+      let cut = -1;
+      proxy.onFrame = (frame, bytes) => {
+        if (frame.kind === "opened") return withChannelMax(bytes, channelMax);
+        if (cut !== -1 || frame.kind !== "transfer" || frame.messageId !== ids.at(-1)) return "pass";
+        cut = frame.session;
+        return "cut";
+      };
+      const options = { concurrency: ids.length, breaker: false } as const;
+      const billing = await consumed({ ...system, url: proxy.url, options }, () =>
+        cut === -1 || billing.count("reconnected") === 0 ? sleep(1_000) : undefined,
+      );
+      await system.publish(ids);
+      await until(30_000, () => billing.count("settled") === ids.length);
+      const onCut = new Set(
+        proxy.frames.flatMap((each) => (each.kind === "transfer" && each.session === cut ? [each.messageId] : [])),
+      );
+      for (const id of ids) {
+        const attempt = billing.runs.findLast((run) => run.id === id)?.attempt;
+        expect(attempt, id).toBe(onCut.has(id) || id === ids.at(-1) ? 2 : 1);
+      }
+      await billing.running.stop();
     });
   });

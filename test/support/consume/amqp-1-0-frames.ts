@@ -68,11 +68,13 @@ const message = rhea.message as unknown as {
   readonly unwrap_outcome: (state: object) => object;
 };
 
+/** The sessions of all connections. */
+let begun = 0;
+
 /** Reads the frames of one connection, both sides of it. */
 export function createFrameReader10(): (bytes: Buffer, side: "client" | "broker") => WireFrame10 | null {
   // Each side chooses its channel numbers, and reuses the number of an ended session.
   const sessions = { client: new Map<number, number>(), broker: new Map<number, number>() };
-  let begun = 0;
   return (bytes, side) => {
     const { channel, performative, payload } = codec.read_frame(bytes);
     if (performative === undefined) return null;

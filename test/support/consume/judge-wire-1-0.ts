@@ -56,7 +56,7 @@ export function dispositionsOf(
   );
 }
 
-function settles(frame: WireFrame, { session, delivery }: Transfer): frame is Disposition {
+export function settles(frame: WireFrame, { session, delivery }: Transfer): frame is Disposition {
   return frame.kind === "disposition" && frame.session === session && frame.first <= delivery && delivery <= frame.last;
 }
 

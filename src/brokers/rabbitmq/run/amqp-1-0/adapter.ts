@@ -47,7 +47,15 @@ interface Part extends Feed {
   readonly connection: Connection;
   /** The number of handlers that it feeds. */
   readonly concurrency: number;
+  readonly isOver: () => boolean;
 }
+
+/**
+ * When one connection is lost, the others have this time to detach from the queue. A message that a detached consumer
+ * had comes back at no cost. If its connection is cut, it has one attempt less. In the moment before, the queue may also
+ * have given them the messages of the lost one. Source: `maybe_return_all/6` in `rabbit_fifo.erl` (4.3.5).
+ */
+const detachesWithinMs = 2_000;
 
 /**
  * Opens as many connections as the handlers need. If a connection had fewer sessions than handlers, long handlers could
@@ -100,9 +108,13 @@ function together(parts: readonly Part[], stopLooking: () => void): Feed {
     settled: async () => void (await Promise.all(parts.map((part) => part.settled?.()))),
     close: async (withinMs) => {
       stopLooking();
-      await Promise.all(parts.map((part) => part.close(withinMs)));
+      await Promise.all(parts.map((part) => closeOne(part, withinMs)));
     },
   };
+}
+
+function closeOne(part: Part, withinMs: number): Promise<void> {
+  return part.close(part.isOver() ? withinMs : Math.max(withinMs, detachesWithinMs));
 }
 
 async function openPart(opening: Opening, times: DeliveryTimes, given: (login: Login | null) => void): Promise<Part> {
@@ -157,6 +169,7 @@ async function openPart(opening: Opening, times: DeliveryTimes, given: (login: L
     return {
       connection,
       concurrency,
+      isOver: () => isOver,
       resume: async (most) => intake.resume(most),
       pause: intake.pause,
       settled: intake.detach,
