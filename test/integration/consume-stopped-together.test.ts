@@ -50,7 +50,8 @@ test.concurrent.each(cases)(
     const stopped = running.stop("30s");
     // Long enough to end the taking. On a slower machine the test shows less, and still passes.
     await sleep(1_000);
-    const goOn = await standStill(broker, system, "shop.billing");
+    // A consumer that stops waits 6 s for the queue.
+    const goOn = await standStill(broker, system, "shop.billing", 4_000);
     gate.resolve();
     await until(60_000, () => runs.length === messages.length);
     await sleep(1_000);
