@@ -146,6 +146,7 @@ function consumerOf(
   const { semantics, surroundings } = looking;
   const { queue } = settings;
   const course = courseIn(semantics, surroundings, settings);
+  const unrouted = unroutedOf(semantics, surroundings, settings);
   const framework = system === null ? frameworkOf(namesAround(looking, queue)) : null;
   const schedule = scheduleOf(looking, settings, course);
   const sources = sourcesOf(looking, queue, system);
@@ -164,7 +165,7 @@ function consumerOf(
       queue,
       from: `the work queue ${queue}: ${sources.said.length + sources.unsaid.length === 0 ? "producers send straight to it" : "it takes messages from sources, and is no waiting or dead queue"}`,
       sources: sources.said,
-      isLossy: course.end === "lost" || unroutedOf(semantics, surroundings, settings).length > 0,
+      isLossy: course.end === "lost" || unrouted.length > 0,
       delaysMs: { value: schedule.delaysMs, from: schedule.from },
       crashDeliveries: crash,
       dead,
@@ -187,6 +188,7 @@ function consumerOf(
         : [{ place: queue, fact: `by its names ${framework.name} uses it: ${framework.schedule}` }]),
       ...unsaidOf(looking, settings, {
         course,
+        unrouted,
         dead: deadToday?.value ?? null,
         isCounted: schedule.countsCrashes || settings.deliveryLimit !== null || system !== null,
         hasTimeout,

@@ -1,7 +1,7 @@
 import type { FoundConsumer, Unsaid } from "../../../../adopt/found.ts";
 import { type EffectiveSettings, dropsHead, versionRules } from "../../prove/semantics.ts";
 import { purposeOf } from "../../../../foreign/purpose.ts";
-import { unroutedOf } from "../audit/partial-routes.ts";
+import type { Unrouted } from "../audit/partial-routes.ts";
 import type { Course } from "./course.ts";
 import { type Looking, shovelFrom } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
@@ -95,11 +95,13 @@ export function unsaidOf(
   settings: EffectiveSettings,
   {
     course,
+    unrouted,
     dead,
     isCounted,
     hasTimeout,
   }: {
     readonly course: Course;
+    readonly unrouted: readonly Unrouted[];
     readonly dead: string | null;
     /** True if a limit ends the crashes of a message. */
     readonly isCounted: boolean;
@@ -132,7 +134,7 @@ export function unsaidOf(
     ...Object.keys(own).flatMap((key) =>
       key.startsWith("x-") && !knownArguments.has(key.slice("x-".length)) ? [said(unknownArgument(key, own[key]))] : [],
     ),
-    ...lossesOf(looking, settings, course),
+    ...lossesOf(looking, settings, course, unrouted),
     ...looking.shovels.flatMap(({ name, intoQueue }) =>
       intoQueue === queue
         ? [
@@ -174,7 +176,12 @@ function keysThatDelete(settings: EffectiveSettings): readonly string[] {
 }
 
 /** The ways in which it loses messages today. */
-function lossesOf(looking: Looking, settings: EffectiveSettings, { end }: Course): readonly Unsaid[] {
+function lossesOf(
+  looking: Looking,
+  settings: EffectiveSettings,
+  { end }: Course,
+  unrouted: readonly Unrouted[],
+): readonly Unsaid[] {
   const { queue, goesWith } = settings;
   const facts = [
     ...(goesWith.includes("restart")
@@ -184,7 +191,7 @@ function lossesOf(looking: Looking, settings: EffectiveSettings, { end }: Course
       : []),
     ...(end === "lost"
       ? ["a rejected message has no way on, and the broker deletes it today"]
-      : lostKeysOf(looking, settings)),
+      : lostKeysOf(settings, unrouted)),
   ];
   return [
     ...valuesAmong(looking, queue, keysThatDelete(settings), deleting),
@@ -193,10 +200,11 @@ function lossesOf(looking: Looking, settings: EffectiveSettings, { end }: Course
 }
 
 /** The keys that its dead-letter exchange has no route for, while it has one for others. */
-function lostKeysOf({ semantics, surroundings }: Looking, settings: EffectiveSettings): readonly string[] {
-  const unrouted = unroutedOf(semantics, surroundings, settings);
+function lostKeysOf(
+  { deadLetterExchange, deadLetterStrategy }: EffectiveSettings,
+  unrouted: readonly Unrouted[],
+): readonly string[] {
   if (unrouted.length === 0) return [];
-  const { deadLetterExchange, deadLetterStrategy } = settings;
   const keys = new Set(unrouted.slice(0, mostNamed).map(({ key }) => JSON.stringify(key)));
   const fate = deadLetterStrategy === "at-least-once" ? "the queue keeps it for ever, unseen" : "the broker deletes it";
   return [
