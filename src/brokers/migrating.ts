@@ -1,3 +1,5 @@
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+
 /** A request to the management API of a running broker. It changes nothing if it was made before. */
 export interface ChangeRequest {
   readonly method: "PUT" | "POST" | "DELETE";
@@ -8,8 +10,8 @@ export interface ChangeRequest {
   readonly text: string;
   /** A queue that the broker has not started, and that this deletes. */
   readonly mends?: string;
-  /** The broker refuses it while another machine has the claim. */
-  readonly claims?: true;
+  /** The reason of an answer with this HTTP status. The default, also for null, is a missing right. */
+  readonly refusalOf?: (status: number) => Diagnostic | null;
 }
 
 /** Keeps other machines from carrying out a migration of the same system. */

@@ -54,24 +54,19 @@ export async function deployStep(run: Run): Promise<{ readonly end: End | null; 
   if ("end" in first) return { ...first, isNew: false };
   const claim = first.toChange.claimOf(holderOf(run.place));
   if (claim === null) throw new Error("a broker that can be changed can be claimed");
-  const send = async (requests: readonly ChangeRequest[]): Promise<Checked<null>> =>
-    changeSource(run.source, requests, (text) => writeError(`redeliver: ${numberOf(run)}: ${visible(text)}\n`));
-  const claimed = await send([claim.take]);
+  const quietly = async (request: ChangeRequest): Promise<Checked<null>> =>
+    changeSource(run.source, [request], () => undefined);
+  const claimed = await quietly(claim.take);
   if (!claimed.ok) return { end: unsent(claimed), isNew: false };
-  const end = await changeBroker(run, async (requests) =>
-    send(requests.flatMap((each, index) => (index % renewedAfter === 0 ? [claim.take, each] : [each]))),
-  );
-  await send([claim.release]);
+  const end = await changeBroker(run, async () => quietly(claim.take));
+  await quietly(claim.release);
   return { end, isNew: true };
 }
 
-/** A claim lasts for five minutes, and a request for one at most. */
-const renewedAfter = 4;
-
 /** A process that goes on after a kill is the same holder. The file that it holds excludes others of this machine. */
-function holderOf({ file }: LockPlace): number {
+function holderOf({ file, environment }: LockPlace): number {
   const digest = createHash("sha256")
-    .update(`${hostname()} ${resolve(file)}`)
+    .update(`${hostname()} ${resolve(file)}#${environment}`)
     .digest();
   return digest.readUInt32BE(0) >>> 1;
 }
@@ -84,11 +79,12 @@ function judge(run: Run, seen: StepSeen | Refusal): { readonly end: End | null }
   return run.options.apply === true ? { toChange: seen } : { end: toDeploy(run, numberOf(run), seen) };
 }
 
+/** A claim lasts for five minutes, and a request for one at most. */
+const renewedAfter = 4;
+
 /** Looks again first, because another machine may have been at work before this one had the claim. */
-async function changeBroker(
-  run: Run,
-  send: (requests: readonly ChangeRequest[]) => Promise<Checked<null>>,
-): Promise<End | null> {
+async function changeBroker(run: Run, renew: () => Promise<Checked<null>>): Promise<End | null> {
+  const say = (text: string): void => writeError(`redeliver: ${numberOf(run)}: ${visible(text)}\n`);
   for (let tries = 0; ; tries++) {
     const judged = judge(run, await look(run));
     if ("end" in judged) return judged.end;
@@ -97,8 +93,12 @@ async function changeBroker(
       const message = `${numberOf(run)}: the broker accepted to ${left[0]?.text}, and has not done it`;
       return { ...refusal("RD311", message, againstBroker.help), of: "broker" };
     }
-    const sent = await send(requests ?? []);
-    if (!sent.ok) return unsent(sent);
+    const rest = [...(requests ?? [])];
+    while (rest.length > 0) {
+      const renewed = await renew();
+      const sent = renewed.ok ? await changeSource(run.source, rest.splice(0, renewedAfter), say) : renewed;
+      if (!sent.ok) return unsent(sent);
+    }
   }
 }
 

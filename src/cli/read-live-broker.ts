@@ -95,22 +95,16 @@ export async function changeLiveBroker(
 ): Promise<Checked<null>> {
   const address = addressOf(url, reader, environment);
   if (!address.ok) return address;
-  for (const { path, text, claims, ...sent } of requests) {
-    if (claims !== true) said(text);
+  for (const { path, text, refusalOf, ...sent } of requests) {
+    said(text);
     const budget = requestBudget(defaultBounds);
     const refusal = (status: number): Diagnostic =>
-      claims === true && status === 400
-        ? diagnostic("RD307", {
-            path: "",
-            message: "another machine carries out a migration of this system, or did in the last 5 minutes",
-            notes: [`the broker does not ${text}; a limit of queues in the virtual host has the same effect`],
-            help: "wait until it has ended, and take its lock from git; a migration goes on wherever it stopped",
-          })
-        : diagnostic("RD408", {
-            path: "",
-            message: `the broker does not ${text} (${status})`,
-            help: `give the user the rights that a deployment needs: ${docsPage("permissions")}`,
-          });
+      refusalOf?.(status) ??
+      diagnostic("RD408", {
+        path: "",
+        message: `the broker does not ${text} (${status})`,
+        help: `give the user the rights that a deployment needs: ${docsPage("permissions")}`,
+      });
     const patience = { waitMs: changeMs, wholeMs: null, budget };
     const answer = await get({ ...address.value, request }, path, patience, { ...reader, refusal }, sent);
     budget.end();

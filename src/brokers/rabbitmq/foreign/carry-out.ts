@@ -1,4 +1,5 @@
-import { accepted } from "../../../diagnostics/diagnostic.ts";
+import { formatDurationMs } from "../../../declare/duration.ts";
+import { type Diagnostic, accepted, diagnostic } from "../../../diagnostics/diagnostic.ts";
 import { type Entry, isEntry } from "../../../foreign/entries.ts";
 import { parseInnerJson } from "../../../foreign/parse-json.ts";
 import type { HttpReader } from "../../broker.ts";
@@ -133,9 +134,20 @@ function claimOf({ virtualHosts: [found] }: Deployment, { topology }: RabbitmqCo
   const type = { "x-queue-type": "classic" };
   const body = { durable: true, arguments: { ...type, "x-expires": claimedMs, "x-max-length": holder } };
   return {
-    take: { method: "PUT", path: at, body, text: `hold ${name}, against other machines`, claims: true },
+    take: { method: "PUT", path: at, body, text: `hold ${name}`, refusalOf: (status) => heldBy(name, status) },
     release: { method: "DELETE", path: at, text: `release ${name}` },
   };
+}
+
+/** Another length is another holder. */
+function heldBy(name: string, status: number): Diagnostic | null {
+  if (status !== 400) return null;
+  return diagnostic("RD307", {
+    path: "",
+    message: `another machine carries out a migration of this system, or did in the last ${formatDurationMs(claimedMs)}`,
+    notes: [`the broker refuses the queue ${name}; a limit of queues in the virtual host has the same effect`],
+    help: "wait until it has ended, and take its lock from git; a migration goes on wherever it stopped",
+  });
 }
 
 /** One request may take a minute, and the claim is renewed after some of them. */
