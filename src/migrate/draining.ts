@@ -104,7 +104,11 @@ export function withoutHeld(target: Target, held: readonly HeldBack[], keys: Rea
 }
 
 /** The queues that one consumer still drains when another one would get them. */
-export function passedOn(from: Deployed, final: Deployed, keys: ReadonlyMap<string, string>): readonly Diagnostic[] {
+export function stillDrained(
+  from: Deployed,
+  final: Deployed,
+  keys: ReadonlyMap<string, string>,
+): readonly Diagnostic[] {
   return [...final.contracts.values()].flatMap(({ consumer, workQueue: queue }) => {
     const owner = [...from.contracts.values()].find((old) => queue !== null && old.workQueue === queue)?.consumer;
     if (owner === undefined || owner === consumer || !keys.has(owner)) return [];

@@ -10,9 +10,9 @@ import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { type ProvedChange, proveChange } from "./prove-change.ts";
 import {
   neverEmpty,
-  passedOn,
   sharingDead,
   sideBySide,
+  stillDrained,
   withOldSettings,
   withOldStrategies,
   withOwnDeadQueues,
@@ -168,7 +168,7 @@ function inSteps(
   if (endless.length > 0) return impossible(endless);
   const final = compiledFor(withNewQueues(from, to, wanted, left), target);
   if (!final.ok) return impossible(final.diagnostics);
-  const passed = passedOn(from, final.value, keys);
+  const passed = stillDrained(from, final.value, keys);
   if (passed.length > 0) return impossible(passed, true);
   const held = heldBack(from, final.value);
   const draining = sideBySide(...withOwnDeadQueues(from, final.value), keys);
