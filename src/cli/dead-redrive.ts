@@ -39,23 +39,14 @@ export async function redriveCommand(file: string | undefined, options: RedriveO
 async function showPlan(dead: DeadQueue, options: RedriveOptions): Promise<number> {
   const wish = wishOf(options);
   const plan = await planLetters(dead, wish);
-  const { renderPlan } = await import("../report/dead-redrive.ts");
-  const { horizonMs, forecast, park, targets, stay } = plan;
-  const { perSecond, waitMs } = wish;
   if (options.json === true) return print(plan);
-  const elsewhere = targets.some(({ queue }) => options.workQueue !== undefined && queue !== options.workQueue);
-  const earlier = (stay["from another queue"] ?? 0) > 0 && !dead.isShared && dead.contract !== undefined;
-  return print(
-    [
-      renderPlan(plan, { perSecond, waitMs }, horizonMs, forecast, park),
-      ...(elsewhere ? [`--work-queue is for letters that name no queue. ${toConsumer}\n`] : []),
-      ...(earlier && dead.others === null ? [`${toConsumer}\n`] : []),
-    ].join(""),
-  );
+  const { hintsFor, renderPlan } = await import("../report/dead-redrive.ts");
+  const { horizonMs, forecast, park } = plan;
+  const { perSecond, waitMs } = wish;
+  const text = renderPlan(plan, { perSecond, waitMs }, horizonMs, forecast, park);
+  const mayBeEarlier = dead.contract !== undefined && dead.others === null && !dead.isShared;
+  return print([text, ...hintsFor(plan, options.workQueue, mayBeEarlier)].join(""));
 }
-
-const toConsumer =
-  "If letters are those of a queue that a consumer had before, FILE, --target and --consumer beside --queue send them to its present one.";
 
 /** Prints the end of a redrive. */
 export async function answerRedrive(

@@ -127,8 +127,8 @@ export function namedQueue(queue: string, target: Target | null, workQueue: stri
 /**
  * The dead queue of a declared consumer, or the queue of its parked letters.
  *
- * @param earlier a dead queue with letters of the queue that the consumer had before
- * @throws UsageError if the consumer, or such a queue of it, is not declared, or if the earlier one is not earlier
+ * @param earlier a dead queue that the consumer had before
+ * @throws UsageError if the consumer or such a queue is not declared, or if the earlier queue is declared today
  */
 export function declaredQueue(
   { plan, compiled, target }: Pick<Proved, "plan" | "compiled" | "target">,

@@ -58,6 +58,25 @@ export function renderPlan(
   ].join("\n");
 }
 
+const toConsumer =
+  "If letters are those of a queue that a consumer had before, FILE, --target and --consumer beside --queue send them to its present one.\n";
+
+/**
+ * Lines for a person who expected other targets.
+ *
+ * @param workQueue the value of `--work-queue`
+ * @param mayBeEarlier true if the letters that stay may be those of a queue that the consumer had before
+ */
+export function hintsFor(
+  { targets, stay }: Pick<RedrivePlan, "targets" | "stay">,
+  workQueue: string | undefined,
+  mayBeEarlier: boolean,
+): readonly string[] {
+  if (workQueue !== undefined && targets.some(({ queue }) => queue !== workQueue))
+    return [`--work-queue is for letters that name no queue. ${toConsumer}`];
+  return mayBeEarlier && (stay["from another queue"] ?? 0) > 0 ? [toConsumer] : [];
+}
+
 function renderForecast(forecast: Forecast | string): readonly string[] {
   if (typeof forecast === "string") return [`What happens if they all fail again is unknown: ${forecast}.`];
   const { attempts, deadAgain, deadAgainAfterMs } = forecast;

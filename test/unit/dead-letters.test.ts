@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 
+import { compileAndProve } from "../../src/index.ts";
+import { declaredQueue } from "../../src/dead-letters/dead-queue.ts";
 import { operating } from "../../src/brokers/rabbitmq/operate/index.ts";
 import { judgeQueue } from "../../src/brokers/rabbitmq/operate/judge-queue.ts";
 import { factsOf } from "../../src/operate/facts.ts";
@@ -8,6 +10,8 @@ import { createGrouping, groupIdOf } from "../../src/operate/groups.ts";
 import { historyHeader, historyWith } from "../../src/operate/history.ts";
 import { type Letter, lossIn } from "../../src/operate/letter.ts";
 import { fateOf, stepsOf } from "../../src/operate/redrive.ts";
+import { deadQueue, parkingShop } from "../support/dead-stage.ts";
+import { accepted, checked } from "../support/examples.ts";
 
 const seconds = Date.parse("2026-03-01T08:00:00Z") / 1_000;
 
@@ -257,4 +261,18 @@ test("a redrive leaves letters that it may not send, each with its reason", () =
     "sent",
     "from another queue",
   ]);
+});
+
+test("letters of an earlier queue go to the present one if a person names their dead queue, or has parked them", () => {
+  const proved = accepted(compileAndProve(checked(parkingShop), { broker: "rabbitmq", version: "4.3" }));
+  const othersIn = (isParked: boolean, earlier?: string) => declaredQueue(proved, "billing", isParked, earlier).others;
+  const audit = new Set(["shop.audit"]);
+  expect([othersIn(false), othersIn(true), othersIn(false, "old.dlq"), othersIn(false, deadQueue)]).toEqual([
+    null,
+    audit,
+    audit,
+    audit,
+  ]);
+  for (const queue of ["shop.billing", "shop.billing.parked", "shop.audit", "shop.audit.dead"])
+    expect(() => othersIn(false, queue), queue).toThrow("leave out --queue");
 });

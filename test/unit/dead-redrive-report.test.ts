@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { renderRedrive } from "../../src/report/dead-redrive.ts";
+import { hintsFor, renderRedrive } from "../../src/report/dead-redrive.ts";
 
 const end = {
   id: "c4772345",
@@ -32,4 +32,15 @@ test("a redrive that stops before its last letter goes on with the others", () =
   // It parks before it sends, so it may have parked a part.
   const parking = renderRedrive({ ...end, state: "paused", letters: 0, sent: 0, parked: 2, stopped: null });
   expect(parking).toContain(`\npaused; ${rest}`);
+});
+
+test("a queue without a declaration alone shows deaths, and a plan says how letters reach another queue", () => {
+  expect(renderRedrive(end, "old.dlq")).toContain("7 have died again so far, as far as old.dlq shows\n");
+  const targets = [{ queue: "billing", letters: 3, consumers: 1 }];
+  const hints = (workQueue: string | undefined, mayBeEarlier: boolean, others = 0): readonly string[] =>
+    hintsFor({ targets, stay: { "from another queue": others } }, workQueue, mayBeEarlier);
+  expect(hints("billing.2", false)).toEqual([expect.stringMatching(/^--work-queue is .+ --consumer beside --queue/)]);
+  expect(hints(undefined, true, 2)).toEqual([expect.stringMatching(/^If letters are those of a queue/)]);
+  for (const none of [hints("billing", false), hints(undefined, true), hints(undefined, false, 2)])
+    expect(none).toEqual([]);
 });
