@@ -73,10 +73,11 @@ export function renderProofs(verdicts: readonly ChangeVerdict[], left: readonly 
     ({ consumer, states, attempts }) =>
       `proved   ${visible(consumer)}: ${count(states, "state")} during the change, ${count(attempts, "attempt")} at most`,
   );
-  const alike = Map.groupBy(left, ({ kind, why, until }) => JSON.stringify([kind, why, until]));
+  const alike = Map.groupBy(left, ({ kind, why }) => JSON.stringify([kind, why]));
   const stays = [...alike.values()].map(([first, ...others]) => {
     const { kind, name, why, until } = first as LeftBehind;
-    const more = others.length === 0 ? "" : `. Alike: ${others.map((each) => visible(each.name)).join(", ")}`;
+    const each = others.every((other) => other.until === until) ? "" : ", each until its own messages are due";
+    const more = others.length === 0 ? "" : `. Alike${each}: ${others.map((other) => visible(other.name)).join(", ")}`;
     return `stays    ${kind} ${visible(name)}: ${why}. It is needed until ${until}${more}`;
   });
   return [...proved, ...stays];
