@@ -91,6 +91,9 @@ test("a dead queue goes only when the queues where its letters wait are empty", 
   expect(lines).toContain(
     "4. while the old code runs, and when pay.retry, pay.hold are empty, because letters wait there, send the letters of pay.dead again:",
   );
+  expect(lines).toContain(
+    "letters that the old code cannot handle go to the new code, and with --stop-above 100 to its dead queue: put FILE --target TARGET --consumer pay in place of --work-queue pay",
+  );
   const last = lines.findIndex((line) => line.startsWith("6. "));
   expect(lines.slice(last, last + 4)).toEqual([
     "6. when pay.dead, pay.retry, pay.hold are empty, and no program publishes to later with hour any more, and no other consumer's letters come into pay.dead, send:",

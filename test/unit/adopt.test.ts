@@ -186,8 +186,12 @@ test("waiting messages that come back through the source come to the new queue, 
 
 test("the owner of a dead queue that stays has to give it up, although its consumer moves", () => {
   const topology = adoptedTopologies["Spring AMQP with a waiting queue and a parking lot"] ?? expect.unreachable();
-  const { imports } = adoptText(exportOf(topology));
+  const adopted = adoptText(exportOf(topology));
+  const { imports } = adopted;
   expect(imports.moves).toMatchObject([{ queue: "orders.q", keptDead: "orders.q.parkingLot" }]);
+  expect(renderAdoption(adopted, false, null)).toMatch(
+    /that died in orders\.q: without orders\.q they go to orders\.q\.2, by FILE .+ --consumer orders\.q --queue orders\.q\.parkingLot$/m,
+  );
   const ids = (all: readonly { readonly id?: string }[]) => all.flatMap(({ id }) => id ?? []);
   expect(ids(imports.present)).toEqual(["orders.q.parkingLot@/"]);
   expect(ids(imports.entries)).toEqual(["orders.q.parkingLot@/"]);
