@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { auditDeployment } from "../../src/brokers/rabbitmq/foreign/audit.ts";
@@ -11,15 +12,12 @@ import { forAll } from "../support/for-all.ts";
 // compiler makes and the proof accepts.
 
 test("an audit finds neither an error nor a warning in a compiled topology", () => {
-  let audited = 0;
-  forAll(400, [anySystem, anyTarget], (input, written) => {
+  forAll(170, [anySystem, anyTarget], (input, written) => {
     const target = accepted(parseTarget(`rabbitmq@${written.version}`, written.strategy));
     const compiled = compile(checked(input), target);
-    if (!compiled.ok) return;
+    fc.pre(compiled.ok);
     const topology = brokerTopologyOf(compiled.value.topology);
     const deployment = { brokerVersion: null, virtualHosts: [{ name: "/", topology }] };
     expect(auditDeployment(deployment, target, null).map(({ code }) => code)).toEqual([]);
-    audited++;
   });
-  expect(audited).toBeGreaterThan(150);
 });

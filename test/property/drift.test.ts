@@ -26,17 +26,14 @@ function differencesTo(deployment: Deployment, { compiled, target }: Proved<"rab
 }
 
 test("a compiled system is no difference to itself, as an export and as a model", () => {
-  let compiledCount = 0;
-  forAll(100, [anySystem, anyTarget], (input, target) => {
+  forAll(40, [anySystem, anyTarget], (input, target) => {
     const proved = compileAndProve<"rabbitmq">(checked(input), target);
-    if (!proved.ok) return;
-    compiledCount++;
+    fc.pre(proved.ok);
     const exported = rabbitmq.exportFormats["definitions"]?.(proved.value.compiled, "/");
     const read = accepted(rabbitmq.auditor.file.read(JSON.stringify(exported)));
     expect(differencesTo(read, proved.value)).toEqual([]);
     expect(differencesTo(rabbitmq.differ.deploymentOf(proved.value.compiled), proved.value)).toEqual([]);
   });
-  expect(compiledCount).toBeGreaterThan(30);
 });
 
 const targets: readonly TargetInput<"rabbitmq">[] = [

@@ -2,7 +2,11 @@ import fc from "fast-check";
 
 type Arbitraries<Drawn extends [unknown, ...unknown[]]> = { [At in keyof Drawn]: fc.Arbitrary<Drawn[At]> };
 
-/** Draws values as often as `runs` says. @throws Error with the smallest values for which the check throws or is false */
+/**
+ * Draws values as often as `runs` says. Values that `fc.pre` leaves out do not count, and too many of them are an error.
+ *
+ * @throws Error with the smallest values for which the check throws or is false
+ */
 export function forAll<Drawn extends [unknown, ...unknown[]]>(
   runs: number,
   values: readonly [...Arbitraries<Drawn>],
