@@ -19,6 +19,8 @@ export interface Claim {
   /** Takes or renews it. */
   readonly take: ChangeRequest;
   readonly release: ChangeRequest;
+  /** True if the holder had it when the broker was read. */
+  readonly isHeld: boolean;
 }
 
 /** The messages and consumers of a queue, as the broker counts them. Or a source, which has neither. */

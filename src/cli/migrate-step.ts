@@ -50,12 +50,17 @@ export interface Refusal {
 
 /** Makes the changes of the present step. The end is null if all are made. `isNew` says that this run made some. */
 export async function deployStep(run: Run): Promise<{ readonly end: End | null; readonly isNew: boolean }> {
-  const first = judge(run, await look(run));
-  if ("end" in first) return { ...first, isNew: false };
-  const claim = first.toChange.claimOf(holderOf(run.place));
-  if (claim === null) throw new Error("a broker that can be changed can be claimed");
+  const seen = await look(run);
+  const first = judge(run, seen);
+  const claim = "diagnostics" in seen || run.options.apply !== true ? null : seen.claimOf(holderOf(run.place));
   const quietly = async (request: ChangeRequest): Promise<Checked<null>> =>
     changeSource(run.source, [request], () => undefined);
+  if ("end" in first) {
+    // A run that was killed behind its last change has left its claim.
+    if (claim?.isHeld === true) await quietly(claim.release);
+    return { ...first, isNew: false };
+  }
+  if (claim === null) throw new Error("a broker that can be changed can be claimed");
   const claimed = await quietly(claim.take);
   if (!claimed.ok) return { end: unsent(claimed), isNew: false };
   const end = await changeBroker(run, async () => quietly(claim.take));

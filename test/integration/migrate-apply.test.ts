@@ -76,25 +76,32 @@ test.concurrent.each(inject("brokers"))(
         return (await management.get<readonly object[]>(path).catch(() => [])).length > 0;
       };
       const claimed = "shop.redeliver.migrating";
+      const vhostQueues = `queues/${encodeURIComponent(vhost)}`;
       const queues = async (): Promise<readonly string[]> =>
-        (await management.get<readonly { name: string }[]>(`queues/${encodeURIComponent(vhost)}`)).map(
-          (each) => each.name,
-        );
+        (await management.get<readonly { name: string }[]>(vhostQueues)).map((each) => each.name);
       const asBefore = await queues();
-      await management.declareQueue(vhost, claimed, {
-        durable: true,
-        arguments: { "x-queue-type": "classic", "x-expires": 300_000, "x-max-length": 7 },
-      });
+      const hold = async (holder: unknown): Promise<void> => {
+        const own = { "x-queue-type": "classic", "x-expires": 300_000, "x-max-length": holder };
+        await management.declareQueue(vhost, claimed, { durable: true, arguments: own });
+      };
+      await hold(7);
       expect(await next()).toMatchObject({ code: 1, error: expect.stringContaining("another machine carries out") });
       expect(await queues()).toEqual([...asBefore, claimed].toSorted());
       await management.delete(`queues/${encodeURIComponent(vhost)}/${claimed}`);
       const seed = Number(process.env["MIGRATE_SEED"] ?? 21);
       const random = seeded(seed + Number(broker.version.replace(".", "")));
       let hasNewCode = false;
+      // A run that is killed leaves its claim, and the claim names its holder.
+      let holder: unknown;
+      const holderOf = async (): Promise<unknown> =>
+        (await management.get<readonly { name: string; arguments: Record<string, unknown> }[]>(vhostQueues)).find(
+          ({ name }) => name === claimed,
+        )?.arguments["x-max-length"];
       let killed = 0;
       const killOnce = async (isEarly: boolean): Promise<void> => {
         const changes = 1 + Math.floor(random() * 5);
         killed += await killApply(["--project", project], environment, isEarly ? null : changes, random());
+        holder ??= await holderOf();
         if (!hasNewCode && (await isBound())) {
           hasNewCode = true;
           await start("billing");
@@ -104,6 +111,11 @@ test.concurrent.each(inject("brokers"))(
       const waiting = await next();
       expect(waiting, waiting.error).toMatchObject({ code: 3 });
       expect(waiting.out).toMatch(/messages? in shop\.billing|the consumer .+ takes from shop\.billing/);
+      // So does a run that is killed behind its last change. The next one has nothing to change, and ends the claim.
+      expect(holder).toBeTypeOf("number");
+      await hold(holder);
+      expect(await next()).toMatchObject({ code: 3 });
+      expect(await queues()).not.toContain(claimed);
       await refusals();
       world.stop();
       let said = await redeliver("migrate", "--apply", "--wait", "1m", "--json");

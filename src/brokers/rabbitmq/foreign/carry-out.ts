@@ -136,6 +136,7 @@ function claimOf({ virtualHosts: [found] }: Deployment, { topology }: RabbitmqCo
   return {
     take: { method: "PUT", path: at, body, text: `hold ${name}`, refusalOf: (status) => heldBy(name, status) },
     release: { method: "DELETE", path: at, text: `release ${name}` },
+    isHeld: found.topology.queues.some((each) => each.name === name && each.arguments["x-max-length"] === holder),
   };
 }
 
