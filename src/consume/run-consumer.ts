@@ -162,8 +162,8 @@ async function stop(engine: Engine, withinMs: number): Promise<void> {
   await atMost(leftOf(handBackMs), engine.reconnecting);
   if (!feed.isLost) {
     const settled = feed.opened?.settled?.();
-    if (settled !== undefined)
-      await atMost(Math.min(leftOf(handBackMs), isIdle ? idleWithinMs : pauseWithinMs), settled);
+    // Messages come back whose settlements the broker forgets, so these may take all the time that is left.
+    if (settled !== undefined) await atMost(Math.min(leftOf(handBackMs), isIdle ? idleWithinMs : Infinity), settled);
     feed.isLost = true;
     const limitMs = Math.min(leftOf(allMs), idleWithinMs);
     if (feed.opened !== null) await atMost(limitMs, feed.opened.close(limitMs));

@@ -50,11 +50,11 @@ test.concurrent.each(cases)(
     const stopped = running.stop("30s");
     // Long enough to end the taking. On a slower machine the test shows less, and still passes.
     await sleep(1_000);
-    // A consumer that stops waits 6 s for the queue.
-    const goOn = await standStill(broker, system, "shop.billing", 4_000);
+    const goOn = await standStill(broker, system, "shop.billing", 12_000);
     gate.resolve();
     await until(60_000, () => runs.length === messages.length);
-    await sleep(1_000);
+    // A consumer that stops waits for the queue until its time is over.
+    await sleep(8_000);
     await goOn();
     await stopped;
     const dead = await system.deadIds(messages.length / 2);

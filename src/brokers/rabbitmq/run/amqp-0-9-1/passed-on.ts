@@ -16,7 +16,6 @@ export const leaderAnswersWithinMs = 250;
 const askEveryMs = 100;
 /** So many quick answers in a row show that the queue is not busy. */
 const quickAnswers = 3;
-const mostAsked = 20;
 
 /**
  * Resolves when a channel has passed on all its settlements. An empty queue shows it: its answer to `basic.get` comes
@@ -24,9 +23,10 @@ const mostAsked = 20;
  * Then this waits until the queue is no longer busy, which is likely to be enough.
  *
  * @param answersGet false for a queue with a single active consumer, which refuses a get
+ * @throws an error as soon as the channel is closed
  */
 export async function passedOn(channel: Channel, queue: string, answersGet: boolean): Promise<void> {
-  for (let [asked, quick] = [0, 0]; asked < mostAsked && quick < quickAnswers; asked++) {
+  for (let quick = 0; quick < quickAnswers;) {
     const askedAtMs = performance.now();
     const { messageCount } = await channel.checkQueue(queue);
     const isQuick = performance.now() - askedAtMs < leaderAnswersWithinMs;
