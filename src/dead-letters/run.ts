@@ -36,6 +36,8 @@ export interface RedriveEnd extends RedriveResult {
   readonly state: RedriveState;
   /** The letters of the plan. */
   readonly letters: number;
+  /** The share of sent letters that may have died again, from 0 to 1. */
+  readonly stopAbove: number;
   /** The letters that were sent too often, and are in the parked queue now. */
   readonly parked: number;
   /** Left out if the redrive went on after a pause. */
@@ -46,7 +48,7 @@ export interface RedriveEnd extends RedriveResult {
 export async function run(desk: Desk, begun: Begun): Promise<RedriveEnd> {
   const { dead, journal, progress = silent, began } = desk;
   const { facts, who, plan, before } = begun;
-  const { id, queue, letters } = facts;
+  const { id, queue, letters, stopAbove } = facts;
   began?.(id, letters - before.sent);
   const report = progress("letters sent", letters - before.sent);
   const pace = createPace(letters - before.sent, facts.waitMs);
@@ -102,7 +104,7 @@ export async function run(desk: Desk, begun: Begun): Promise<RedriveEnd> {
     // The letters have been sent, whatever the journal says.
     if (!(cause instanceof RefusedError)) throw cause;
   });
-  return { id, queue, state, letters, plan, ...result, stopped: reason };
+  return { id, queue, state, letters, stopAbove, plan, ...result, stopped: reason };
 }
 
 /** Parks the letters that have been sent too often, before the others are sent. */

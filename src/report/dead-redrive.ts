@@ -88,11 +88,11 @@ function renderForecast(forecast: Forecast | string): readonly string[] {
   ];
 }
 
-type Redriven = Pick<JournalledRedrive, "id" | "letters" | "state"> & { readonly parked: number };
+type Redriven = Pick<JournalledRedrive, "id" | "letters" | "state" | "stopAbove"> & { readonly parked: number };
 
 /** @param shownBy the queue that alone shows deaths; null if the declaration names the consumer's own */
 export function renderRedrive(result: RedriveResult & Redriven, shownBy: string | null = null): string {
-  const { id, state, letters, sent, diedAgain, mayBeDoubled, unrecorded, stopped, parked } = result;
+  const { id, state, letters, sent, diedAgain, mayBeDoubled, unrecorded, stopped, parked, stopAbove } = result;
   // Without a letter to send, it may have ended while it parked.
   const isLast = letters > 0 && sent + unrecorded >= letters;
   const back = diedAgain === 0 ? "" : ", and those that died again are back in the dead queue";
@@ -107,6 +107,11 @@ export function renderRedrive(result: RedriveResult & Redriven, shownBy: string 
       : [`up to ${mayBeDoubled} may have been sent twice, because a connection or a process was lost`]),
     ...(state === "done" ? [] : [`${state}${isLast ? " after the last letter" : ""}${because}; ${rest}`]),
     ...(!isLast && (state === "paused" || state === "stopped") ? [`redeliver dead resume ${id} goes on`] : []),
+    ...(!isLast && state === "stopped" && diedAgain > stopAbove * sent
+      ? [
+          `It stops again above ${Math.round(stopAbove * 100)} % dead. A new redrive has the limit of its own --stop-above.`,
+        ]
+      : []),
     "",
   ].join("\n");
 }

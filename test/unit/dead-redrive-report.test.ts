@@ -12,6 +12,7 @@ const end = {
   unrecorded: 0,
   stopped: "7 of 10 letters have died again",
   parked: 0,
+  stopAbove: 0.1,
 } as const;
 const first = "10 of 10 letters were sent again by the redrive c4772345; 7 have died again so far\n";
 
@@ -29,6 +30,9 @@ test("a redrive that stops after its last letter leaves none, and nothing goes o
 test("a redrive that stops before its last letter goes on with the others", () => {
   const rest = "all other letters are still in the dead queue\nredeliver dead resume c4772345 goes on\n";
   expect(renderRedrive({ ...end, sent: 9 })).toContain(`\nstopped: 7 of 10 letters have died again; ${rest}`);
+  const limit = "It stops again above 10 % dead. A new redrive has the limit of its own --stop-above.\n";
+  expect(renderRedrive({ ...end, sent: 9 })).toContain(limit);
+  expect(renderRedrive({ ...end, sent: 9, diedAgain: 0, stopped: "the broker refuses" })).not.toContain(limit);
   // It parks before it sends, so it may have parked a part.
   const parking = renderRedrive({ ...end, state: "paused", letters: 0, sent: 0, parked: 2, stopped: null });
   expect(parking).toContain(`\npaused; ${rest}`);
