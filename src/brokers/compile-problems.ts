@@ -32,7 +32,7 @@ export const compileProblems = {
   ),
   RD216: error(
     "The broker cannot filter by this",
-    "A subscription filters by the routing key alone, not by headers, and cannot express every pattern. SNS compares the whole key, its beginning or its end: order.# is a beginning, and order.* is not, because that would also match order.placed.again. A SQL pattern of Service Bus matches one word between dots only if their number is fixed, so `*` and `#` mostly exclude each other. The number of values, and the length of a rule's name and expression, are limited, too. Redeliver never widens a pattern silently: the consumer would get messages that it did not ask for. List the routing keys, or ask for more and let the handler skip the rest.",
+    "Service Bus filters by the routing key alone, and a filter of SNS has a list of texts for each attribute. SNS compares the whole key, its beginning or its end: order.# is a beginning, and order.* is not, because that would also match order.placed.again. A SQL pattern of Service Bus matches one word between dots only if their number is fixed, so `*` and `#` mostly exclude each other. The number of values, and the length of a rule's name and expression, are limited, too. Redeliver never widens a filter silently: the consumer would get messages that it did not ask for. List the routing keys, or ask for more and let the handler skip the rest.",
   ),
   RD217: warning(
     "No handler timeout is declared",

@@ -172,18 +172,16 @@ export function refuseUnnamed({ sources, names }: Plan, source: string, derived:
   });
 }
 
-/** @param broker the broker's name for a sentence */
-export function refuseHeaders(sources: Plan["sources"], broker: string): Diagnostic[] {
+/** @param others the kinds that the broker does not have */
+export function refuseOtherKinds(sources: Plan["sources"], broker: string, others: readonly string[]): Diagnostic[] {
   return Object.entries(sources).flatMap(([source, each]) => {
-    const { kind } = each;
-    return kind !== "headers" && kind !== "opaque"
-      ? refuseHalfOpaque(source, each)
-      : diagnosed("RD216", {
-          path: ["sources", source, "kind"],
-          message: `on ${broker}, Redeliver filters by the routing key alone`,
-          value: kind,
-          help: 'use kind: "topic" with routing keys, or RabbitMQ',
-        });
+    if (!others.includes(each.kind)) return refuseHalfOpaque(source, each);
+    return diagnosed("RD216", {
+      path: ["sources", source, "kind"],
+      message: `on ${broker}, Redeliver has no filter for a source of this kind`,
+      value: each.kind,
+      help: 'use kind: "topic" with routing keys, or RabbitMQ',
+    });
   });
 }
 

@@ -145,7 +145,7 @@ export const soundConsumerSchema = consumer.partial();
 const source = z.strictObject({
   kind: about(
     z.enum(["topic", "direct", "fanout", "headers", "opaque"]),
-    "`topic` matches patterns, `direct` whole routing keys; `fanout` sends everything. `headers` matches headers of the message, on RabbitMQ only. `opaque` is an exchange of a plugin, on RabbitMQ only and with `owner: other`: any message may come.",
+    "`topic` matches patterns, `direct` whole routing keys; `fanout` sends everything. `headers` matches headers of the message, on SQS its attributes, and not on Service Bus. `opaque` is an exchange of a plugin, on RabbitMQ only and with `owner: other`: any message may come.",
     "topic",
   ),
   name: about(

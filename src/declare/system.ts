@@ -6,8 +6,8 @@ import type { QueueArgumentsInput, QueueSettings } from "./queue-arguments.ts";
 export interface SourceInput {
   /**
    * `topic` matches patterns, `direct` whole routing keys; `fanout` sends everything. `headers` matches headers of the
-   * message, on RabbitMQ only. `opaque` is an exchange of a plugin, on RabbitMQ only and with `owner: other`: any message
-   * may come.
+   * message, on SQS its attributes, and not on Service Bus. `opaque` is an exchange of a plugin, on RabbitMQ only and
+   * with `owner: other`: any message may come.
    */
   readonly kind: "topic" | "direct" | "fanout" | "headers" | "opaque";
   /**

@@ -37,15 +37,24 @@ describe.for(withSns)("a topic of another team on $name", (emulator) => {
     const keys = ["order.placed"];
     const store = await deploy(emulator, { ledger: { ...common, ...order, from: { orders: keys } } }, "auto", source);
     onTestFinished(store.dispose);
-    for (const { applied } of [shop, store]) expect([...applied.topics]).toEqual([]);
+    const files = { ...source, kind: "headers" } as const;
+    const matches = ["small", "large"].map((size) => ({ match: "all", headers: { type: "invoice", size } }));
+    const archive = await deploy(
+      emulator,
+      { archive: { ...common, ...order, from: { orders: matches } } },
+      "auto",
+      files,
+    );
+    onTestFinished(archive.dispose);
+    for (const { applied } of [shop, store, archive]) expect([...applied.topics]).toEqual([]);
 
-    const publish = async (body: string, routingKey: string): Promise<void> => {
+    const publish = async (body: string, routingKey: string, more: Record<string, string> = {}): Promise<void> => {
       const group = suffix === "" ? {} : { MessageGroupId: "customer-1", MessageDeduplicationId: body };
-      const MessageAttributes = attributes({ [routingKeyAttribute]: routingKey });
+      const MessageAttributes = attributes({ [routingKeyAttribute]: routingKey, ...more });
       await lab.sns.send(new PublishCommand({ TopicArn, Message: body, MessageAttributes, ...group }));
     };
-    await publish("placed", "order.placed");
-    await publish("cancelled", "order.cancelled");
+    await publish("placed", "order.placed", { type: "invoice", size: "large" });
+    await publish("cancelled", "order.cancelled", { type: "invoice", size: "huge" });
     const failing = (): never => {
       throw new Error("the bank is down");
     };
@@ -53,11 +62,15 @@ describe.for(withSns)("a topic of another team on $name", (emulator) => {
     onTestFinished(async () => billing.stop());
     const ledger = await consuming(store, "ledger", failing);
     onTestFinished(async () => ledger.stop());
+    const archived = await consuming(archive, "archive", failing);
+    onTestFinished(async () => archived.stop());
+    await untilCount(archive, "dead", "archive", 1);
     await untilCount(shop, "dead", "billing", 2);
     await untilCount(store, "dead", "ledger", 1);
     expect(billing.attemptsOf("placed")).toEqual([1, 2]);
     expect(billing.attemptsOf("cancelled")).toEqual([1, 2]);
     expect(ledger.runs.map(({ body }) => body)).toEqual(["placed", "placed"]);
+    expect(archived.runs.map(({ body }) => body)).toEqual(["placed", "placed"]);
     expect(await settings()).toEqual(before);
   });
 });

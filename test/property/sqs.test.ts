@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { filterOf, type FilterValue } from "../../src/brokers/sqs/compile/filter.ts";
+import { filterOf, type FilterValue, policyOf } from "../../src/brokers/sqs/compile/filter.ts";
+import { isTaken } from "../../src/brokers/sqs/prove/semantics/filter-policy.ts";
 import { route, routingIndex } from "../../src/brokers/rabbitmq/prove/routing.ts";
 import type { CompiledSystem, Diagnostic, System, TargetInput } from "../../src/index.ts";
 import { prepare } from "../../src/consume/consume.ts";
@@ -122,7 +123,7 @@ test("every attribute is within the limits of SQS", () => {
       if (redriveAllow.permission === "byQueue") expectWhole(redriveAllow.sourceQueues.length, 1, 10);
     }
     for (const { filterPolicy } of topology.subscriptions) {
-      if (filterPolicy !== null) expectWhole(filterPolicy["routing-key"]?.length ?? 0, 1, 150);
+      for (const values of Object.values(filterPolicy ?? {})) expectWhole(values.length, 1, 150);
     }
   });
 });
@@ -219,6 +220,34 @@ describe("a filter takes the same keys as a topic exchange of RabbitMQ, or is re
       expect(takes(filter.values, published)).toBe(reaches);
     });
   });
+
+  test("and the same messages as the matches of a headers source", () => {
+    const headers = fc.dictionary(fc.constantFrom("type", "region", "x-team"), fc.constantFrom("a", "b"), {
+      maxKeys: 3,
+    });
+    const match = fc.record({ match: fc.constantFrom("all", "any"), headers: headers.filter(hasKeys) });
+    const counts = { written: 0, several: 0 };
+    const matches = fc.uniqueArray(match, { minLength: 1, maxLength: 4, selector: (each) => JSON.stringify(each) });
+    forAll(5_000, [matches, headers], (wanted, published) => {
+      const filter = policyOf({ from: { files: "all" }, matches: { files: wanted } } as never, "files", "headers");
+      if ("problems" in filter) {
+        expect(wanted.length > 1 || wanted[0]?.match === "any").toBe(true);
+        return;
+      }
+      counts.written++;
+      if (wanted.length > 1) counts.several++;
+      const isWanted = wanted.some((each) => {
+        const found = Object.entries(each.headers).map(([name, value]) => published[name] === value);
+        return each.match === "all" ? found.every(Boolean) : found.some(Boolean);
+      });
+      expect(isTaken(filter.policy, published)).toBe(isWanted ? "yes" : "no");
+    });
+    expect(Math.min(...Object.values(counts)), JSON.stringify(counts)).toBeGreaterThan(50);
+  });
+
+  function hasKeys(headers: object): boolean {
+    return Object.keys(headers).length > 0;
+  }
 
   function takes(values: readonly FilterValue[] | null, published: string): boolean {
     if (values === null) return true;

@@ -27,6 +27,12 @@ const consumer = fc.record({
         { orders: keys },
         { orders: keys, refunds: "all" },
         { scans: "all", refunds: "all" },
+        {
+          files: [
+            { match: "all", headers: { type: "invoice" } },
+            { match: "any", headers: { type: "order" } },
+          ],
+        },
         undefined,
       ),
     ),
@@ -42,7 +48,7 @@ const consumer = fc.record({
 /** Systems with many values near to a limit of SQS. Some are refused. */
 export const anySqsDeclaration = systemsOf(consumer).map((system): typeof system => {
   const used = new Set(Object.values(system.consumers).flatMap(({ from }) => Object.keys(from ?? {})));
-  const sources = Object.entries({ orders: { kind: "topic" }, ...services } as const);
+  const sources = Object.entries({ orders: { kind: "topic" }, files: { kind: "headers" }, ...services } as const);
   return { ...system, sources: Object.fromEntries(sources.filter(([name]) => name === "orders" || used.has(name))) };
 });
 export const anySqsTarget: fc.Arbitrary<TargetInput<"sqs">> = fc.record({

@@ -199,12 +199,9 @@ test("adopt declares each match, with its types, and lists the bindings that it 
   expect(checkSystem(draft.system).ok).toBe(true);
 });
 
-test.each([
-  { broker: "sqs", region: "eu-west-1" },
-  { broker: "servicebus", sku: "standard" },
-] as const)("$broker refuses a headers source", (other) => {
+test("Service Bus refuses a headers source", () => {
   const own = { ...declared(invoices), sources: { files: { kind: "headers" } } };
-  const result = compile(checked(own), other);
+  const result = compile(checked(own), { broker: "servicebus", sku: "standard" });
   expect(result.ok).toBe(false);
   const errors = result.ok ? [] : result.diagnostics.filter(({ severity }) => severity === "error");
   expect(errors.map(({ code, path }) => `${code} ${path}`)).toEqual(["RD216 sources.files.kind"]);

@@ -199,30 +199,6 @@ test("every change of behaviour is judged, and a filter keeps its keys", () => {
 });
 
 test.for([
-  [{ "routing-key": [{ "anything-but": ["a"] }] }, {}, "all", /has the value \{"anything-but"/],
-  [{ "routing-key": ["a.*"] }, {}, "all", /a topic reads as a pattern/],
-  [{ "routing-key": ["a"] }, { FilterPolicyScope: "MessageBody" }, "all", /by the body/],
-  [{ "routing-key": ["a"], type: ["b"] }, {}, "all", /filters by type/],
-  [{ "routing-key": [{ prefix: "a" }] }, {}, "all", /has the value \{"prefix"/],
-  [{ "routing-key": [{ prefix: "a." }] }, {}, ["a.#"], /a\.# also takes a/],
-  [{ "routing-key": [{ suffix: ".a" }, "a", "b"] }, {}, ["#.a", "b"], null],
-] as const)("the filter %j with %j takes %j", ([filter, more, keys, fact]) => {
-  const Attributes = {
-    SubscriptionArn: `${topicArnOf("events")}:1`,
-    TopicArn: topicArnOf("events"),
-    Protocol: "sqs",
-    Endpoint: arnOf("orders"),
-    RawMessageDelivery: "true",
-    FilterPolicy: JSON.stringify(filter),
-    ...more,
-  };
-  const adopted = adopt([queue("orders", redriveTo("orders-dlq")), queue("orders-dlq"), { Attributes }]);
-  expect(adopted.draft.system.consumers).toMatchObject({ orders: { from: { events: keys } } });
-  const wider = factsOf(adopted).filter((each) => each.includes("declared wider"));
-  expect(wider).toEqual(fact === null ? [] : [expect.stringMatching(fact)]);
-});
-
-test.for([
   [
     "a sender that a compiled policy locks out",
     { Principal: { AWS: "arn:aws:iam::999999999999:role/app" } },

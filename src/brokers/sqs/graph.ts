@@ -64,7 +64,10 @@ function publishEdges({ subscriptions }: SqsTopology, contract: Contract): Graph
   return subscriptions
     .filter(({ queue }) => queue === contract.workQueue)
     .flatMap(({ topic, queue, deadQueue, consumer }): GraphEdge[] => {
-      const keys = topicSources(contract).find((source) => source.topic === topic)?.routingKeys ?? "all";
+      const { routingKeys = "all", attributes = null } =
+        topicSources(contract).find((each) => each.topic === topic) ?? {};
+      const keys =
+        attributes === null ? routingKeys : Object.entries(attributes).map(([name, all]) => `${name}=${all.join("|")}`);
       const from = `topic:${topic}`;
       return [
         { from, to: queue, label: keys === "all" ? "all" : keys.join("\n"), kind: "publish", consumer },

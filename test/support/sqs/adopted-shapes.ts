@@ -71,7 +71,11 @@ export const adoptedShapes = (seconds = 30): Readonly<Record<string, AdoptedShap
     "a topic that wraps messages and filters by another attribute": {
       queues: { mail: work(seconds, "mail-failed", 2), "mail-failed": {} },
       subscriptions: [
-        { topic: "users", queue: "mail", attributes: { FilterPolicy: JSON.stringify({ type: ["signed-up"] }) } },
+        {
+          topic: "users",
+          queue: "mail",
+          attributes: { FilterPolicy: JSON.stringify({ type: [{ prefix: "signed-" }] }) },
+        },
       ],
       consumers: { mail: [2, delay, handler, "mail-failed"] },
       unsaid: [/declared wider than it is: it filters by type/, /RawMessageDelivery .* is off/],

@@ -5,7 +5,7 @@ import {
   oncePerTemplate,
   refuseEveryInstance,
   refuseHandlerTimeout,
-  refuseHeaders,
+  refuseOtherKinds,
   refuseUnnamed,
   refuseQueueArguments,
   refuseTemplate,
@@ -24,7 +24,7 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
   const { nameLength, subscriptionNameLength } = servicebusLimits;
   return oncePerTemplate([
     ...characterProblem(pathOfSystem(plan), system),
-    ...refuseHeaders(sources, "Service Bus"),
+    ...refuseOtherKinds(sources, "Service Bus", ["headers", "opaque"]),
     ...Object.keys(sources).flatMap((name) => {
       const path = pathOfSource(plan, name);
       const longest = topicName(plan, name);

@@ -46,6 +46,8 @@ export const sqsLimits = Object.freeze({
   sentBytes: 1_048_576,
   /** Values of a filter policy, all combinations together. SNS Developer Guide, "Filter policy constraints". */
   filterValues: 150,
+  /** Attributes of a filter policy. Same page. */
+  filterAttributes: 5,
 });
 
 /** Redeliver's choices where SQS leaves a choice. */

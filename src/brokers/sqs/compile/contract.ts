@@ -47,6 +47,11 @@ export interface TopicSource {
   /** The message attribute, of the type String, that carries the routing key. */
   readonly routingKeyAttribute: "routing-key";
   readonly routingKeys: readonly string[] | "all";
+  /**
+   * Of a headers source: the message attributes, of the type String, with the values that come to the consumer. A
+   * message needs one value of each. Left out for all messages.
+   */
+  readonly attributes?: Readonly<Record<string, readonly string[]>>;
   /** A FIFO topic: every message needs a MessageGroupId, which is its key, and a MessageDeduplicationId. */
   readonly fifo: boolean;
   /**

@@ -7,7 +7,7 @@ import {
   oncePerTemplate,
   refuseEveryInstance,
   refuseHandlerTimeout,
-  refuseHeaders,
+  refuseOtherKinds,
   refuseQueueArguments,
   warnOfNoTimeout,
   warnOfReturns,
@@ -15,7 +15,7 @@ import {
 } from "../../../contract/shared-problems.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import { type StrategyName, sqsDefaults, sqsLimits } from "./capabilities.ts";
-import { filterOf } from "./filter.ts";
+import { policyOf } from "./filter.ts";
 import { foreignSourceProblems } from "./foreign-sources.ts";
 import { consumerNames, topicName } from "./names.ts";
 import type { Retention } from "./retention.ts";
@@ -27,7 +27,7 @@ export function diagnoseNames(plan: Plan, region: string): Diagnostic[] {
   const { system } = plan;
   return oncePerTemplate([
     ...characterProblem(pathOfSystem(plan), system),
-    ...refuseHeaders(plan.sources, "Amazon SQS"),
+    ...refuseOtherKinds(plan.sources, "Amazon SQS", ["opaque"]),
     ...refuseTemplate(plan, "shared", "consumers on Amazon SQS share no queues or topics but sources"),
     ...Object.keys(plan.sources).flatMap((name) => {
       if (plan.sources[name]?.owner === "other") return foreignSourceProblems(plan, name, region);
@@ -98,20 +98,28 @@ function handlerTimeoutProblem(plan: ConsumerPlan): Diagnostic[] {
   return refuseHandlerTimeout(plan, (sqsLimits.visibilityTimeoutSeconds - settleSeconds) * 1_000, limit);
 }
 
-function filterProblems({ consumer, from }: ConsumerPlan, sources: Plan["sources"]): Diagnostic[] {
-  return Object.entries(from).flatMap(([source, keys]) => {
-    const filter = filterOf(keys, sources[source]?.kind ?? "topic");
-    const path = ["consumers", consumer, "from", source];
+function filterProblems(plan: ConsumerPlan, sources: Plan["sources"]): Diagnostic[] {
+  return Object.entries(plan.from).flatMap(([source, keys]) => {
+    const filter = policyOf(plan, source, sources[source]?.kind ?? "topic");
+    const path = ["consumers", plan.consumer, "from", source];
     if ("problems" in filter)
-      return filter.problems.map(({ index, message, help }) =>
-        diagnostic("RD216", { path: [...path, index], message, value: keys[index], help }),
-      );
-    const values = filter.values?.length ?? 0;
+      return filter.problems.map(({ index, message, help }) => {
+        const ofKey = index === undefined ? { path } : { path: [...path, index], value: keys[index] };
+        return diagnostic("RD216", { ...ofKey, message, help });
+      });
+    const lists = Object.values(filter.policy ?? {});
+    const values = lists.reduce((all, { length }) => all * length, 1);
+    if (lists.length > sqsLimits.filterAttributes)
+      return diagnosed("RD216", {
+        path,
+        message: `the filter would have ${lists.length} attributes; SNS takes ${sqsLimits.filterAttributes}`,
+        help: "match fewer headers, and let the handler skip the rest",
+      });
     if (values <= sqsLimits.filterValues) return [];
     return diagnosed("RD216", {
       path,
       message: `the filter would have ${values} values; SNS takes ${sqsLimits.filterValues}`,
-      notes: ["a routing key is one value, a pattern two"],
+      notes: ["a routing key is one value, a pattern two; of several headers all combinations count"],
       help: "take a wider pattern, or divide the source",
     });
   });

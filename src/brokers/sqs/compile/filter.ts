@@ -1,4 +1,4 @@
-import type { SourceInput } from "../../../declare/system.ts";
+import type { HeadersMatch, SourceInput } from "../../../declare/system.ts";
 import type { ConsumerPlan } from "../../../plan/plan.ts";
 
 /**
@@ -36,7 +36,7 @@ function exactly(key: string): Values {
   if (!/["\\]/.test(key)) return { values: [key] };
   return {
     message: `SNS does not compare ${JSON.stringify(key)} as it stands`,
-    help: 'use routing keys without " and \\, which SNS wants escaped in ways of its own',
+    help: 'use texts without " and \\, which SNS wants escaped in ways of its own',
   };
 }
 
@@ -67,4 +67,55 @@ function beyond(pattern: string, rest: readonly string[]): Values {
     message: `SNS cannot filter by ${JSON.stringify(pattern)}: it compares whole values, beginnings and ends`,
     help: `list the routing keys themselves, or take ${wider}, which takes more: let the handler skip the rest`,
   };
+}
+
+/** The values that SNS takes of each attribute. Null takes everything. */
+export type FilterPolicy = Readonly<Record<string, readonly FilterValue[]>>;
+
+/** The filter policy of one source of a consumer, or the reason that SNS cannot express it. */
+export function policyOf(
+  { from, matches }: Pick<ConsumerPlan, "from" | "matches">,
+  source: string,
+  kind: SourceInput["kind"],
+):
+  | { readonly policy: FilterPolicy | null }
+  | { readonly problems: readonly { readonly index?: number; readonly message: string; readonly help: string }[] } {
+  const own = matches?.[source];
+  if (own !== undefined) return attributesPolicy(own);
+  const filter = filterOf(from[source] ?? "all", kind);
+  if ("problems" in filter) return filter;
+  return { policy: filter.values === null ? null : { [routingKeyAttribute]: filter.values } };
+}
+
+/**
+ * A message needs one of the listed values of every attribute. So the matches have to be all combinations of such
+ * lists, as they are if they differ in one header alone. Source: SNS Developer Guide, "AND/OR logic".
+ */
+function attributesPolicy(matches: readonly HeadersMatch[]): ReturnType<typeof policyOf> {
+  const one = (message: string, help: string): ReturnType<typeof policyOf> => ({ problems: [{ message, help }] });
+  const names = Object.keys(matches[0]?.headers ?? {});
+  const lists = names.map((name) => [...new Set(matches.map(({ headers }) => headers[name]))]);
+  const other = lists.flat().find((value) => typeof value !== "string");
+  const areAlike = matches.every(
+    ({ match, headers }) =>
+      Object.keys(headers).length === names.length &&
+      names.every((name) => Object.hasOwn(headers, name)) &&
+      (match.startsWith("all") || names.length === 1),
+  );
+  if (!areAlike || lists.reduce((all, { length }) => all * length, 1) > matches.length)
+    return one(
+      "a filter of SNS has a list of values for each attribute, and the matches are not all combinations of such lists",
+      'write matches with match: "all" that name the same headers and differ in one, or divide the consumer',
+    );
+  if (other !== undefined)
+    return one(
+      `the value ${String(other)} is not a text, and Redeliver filters by attributes of the type String alone`,
+      `write the text "${String(other)}", if the publisher sets an attribute of that type`,
+    );
+  const refused = lists.flat().flatMap((value) => {
+    const exact = exactly(String(value));
+    return "message" in exact ? [exact] : [];
+  });
+  if (refused.length > 0) return { problems: refused };
+  return { policy: Object.fromEntries(names.map((name, at) => [name, lists[at]?.map(String) ?? []])) };
 }

@@ -1,8 +1,8 @@
 import type { Draft } from "../../../contract/compile-consumer.ts";
 import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
 import { sqsDefaults, sqsLimits } from "./capabilities.ts";
-import type { ContractSource } from "./contract.ts";
-import { filterOf, routingKeyAttribute } from "./filter.ts";
+import type { ContractSource, TopicSource } from "./contract.ts";
+import { policyOf, routingKeyAttribute } from "./filter.ts";
 import { alarmName, topicName } from "./names.ts";
 import type { Retention } from "./retention.ts";
 import { endsOf, type StrategyInput } from "./strategies/strategy.ts";
@@ -66,14 +66,13 @@ export function addConsumer(draft: TopologyDraft, resources: ConsumerResources):
       ...(services.length === 0 ? {} : { sendersServices: services }),
     }),
   );
-  for (const [source, keys] of Object.entries(plan.from)) {
-    const filter = filterOf(keys, whole.sources[source]?.kind ?? "topic");
-    const values = "values" in filter ? filter.values : null;
+  for (const source of Object.keys(plan.from)) {
+    const filter = policyOf(plan, source, whole.sources[source]?.kind ?? "topic");
     draft.subscriptions.push({
       topic: topicName(whole, source, fifoTopics.has(source)),
       queue: names.workQueue,
       consumer: plan.consumer,
-      filterPolicy: values === null ? null : { [routingKeyAttribute]: values },
+      filterPolicy: "policy" in filter ? filter.policy : null,
       rawMessageDelivery: true,
       deadQueue: names.undelivered,
     });
@@ -152,10 +151,11 @@ function queueOf(
 /** The topics that a consumer's messages come from, with their routing keys; or its work queue itself. */
 export function sourcesOf(
   whole: Plan,
-  { from, order }: ConsumerPlan,
+  plan: ConsumerPlan,
   fifoTopics: ReadonlySet<string>,
   workQueue: string,
 ): readonly ContractSource[] {
+  const { from, matches, order } = plan;
   if (isDirect({ from })) {
     const most = { messageAttributes: sqsLimits.messageAttributes, messageBytes: sqsLimits.sentBytes };
     return [{ queue: workQueue, fifo: order === "per-key", most }];
@@ -164,7 +164,14 @@ export function sourcesOf(
     topic: topicName(whole, source, fifoTopics.has(source)),
     routingKeyAttribute,
     routingKeys,
+    ...(matches?.[source] === undefined ? {} : { attributes: valuesOf(plan, source) }),
     fifo: fifoTopics.has(source),
     most: { messageAttributes: sqsLimits.messageAttributes, messageBytes: sqsLimits.publishedBytes },
   }));
+}
+
+/** Every value is a text, and a source with another one is refused. */
+function valuesOf(plan: ConsumerPlan, source: string): NonNullable<TopicSource["attributes"]> {
+  const filter = policyOf(plan, source, "headers");
+  return ("policy" in filter && filter.policy !== null ? filter.policy : {}) as NonNullable<TopicSource["attributes"]>;
 }

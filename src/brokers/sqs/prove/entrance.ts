@@ -2,6 +2,7 @@ import { declaredKeys, isDeclared, wordAbsentFrom } from "../../../contract/topi
 import type { Closure } from "./closure.ts";
 import { type Contract, type QueueSource, type TopicSource, topicSources } from "../compile/contract.ts";
 import { routingKeyAttribute } from "../compile/filter.ts";
+import { headerTexts } from "../../../plan/plan.ts";
 import type { MessageState, Semantics } from "./semantics.ts";
 
 /** The messages that come to a consumer: the declared ones, and others that its subscriptions would let in. */
@@ -22,12 +23,17 @@ export function entranceOf(semantics: Semantics, closure: Closure, contract: Con
   const sent = contract.sources.flatMap((source) =>
     "queue" in source ? [{ key: source.queue, states: sentTo(semantics, source) }] : [],
   );
+  // The publishers keep the contract. If it names no group, they give none.
   const published = topics.flatMap((source) =>
-    declaredKeys(source.routingKeys, word).map(({ key, inWords }) => ({
-      key: `${source.topic} ${inWords}`,
-      // The publishers keep the contract. If it names no group, they give none.
-      states: copiesOf(semantics, closure, source, key),
-    })),
+    source.attributes === undefined
+      ? declaredKeys(source.routingKeys, word).map(({ key, inWords }) => ({
+          key: `${source.topic} ${inWords}`,
+          states: copiesOf(semantics, closure, source, { [routingKeyAttribute]: key }),
+        }))
+      : combinationsOf(source.attributes).map((attributes) => ({
+          key: `${source.topic} ${headerTexts(attributes).join(" ")}`,
+          states: copiesOf(semantics, closure, source, attributes),
+        })),
   );
   const undeclared = closure.subscriptions.flatMap(({ topic, filterPolicy }) => {
     const source = topics.find((each) => each.topic === topic);
@@ -35,11 +41,31 @@ export function entranceOf(semantics: Semantics, closure: Closure, contract: Con
     return (filterPolicy?.[routingKeyAttribute] ?? [anything])
       .flatMap((value) => keysTakenBy(value, word))
       .filter((key) => source === undefined || !isDeclared(source.routingKeys, key))
-      .map((key) => ({ key: `${topic} ${key}`, states: copiesOf(semantics, closure, { topic, fifo }, key) }));
+      .map((key) => ({
+        key: `${topic} ${key}`,
+        states: copiesOf(semantics, closure, { topic, fifo }, { [routingKeyAttribute]: key }),
+      }));
+  });
+  // One attribute has a value that is not declared, and that a filter takes.
+  const unmatched = topics.flatMap((source) => {
+    const [usual = {}] = combinationsOf(source.attributes ?? {});
+    const filters = closure.subscriptions.filter(({ topic }) => topic === source.topic);
+    return Object.entries(source.attributes ?? {}).flatMap(([name, declared]) =>
+      filters
+        .flatMap(({ filterPolicy }) => filterPolicy?.[name] ?? [anything])
+        .flatMap((value) => keysTakenBy(value, word))
+        .filter((value) => !declared.includes(value))
+        .map((value) => ({
+          key: `${source.topic} ${name}=${value}`,
+          states: copiesOf(semantics, closure, source, { ...usual, [name]: value }),
+        })),
+    );
   });
   return {
     starts: [...sent, ...published],
-    undeclared: undeclared.filter(({ states }) => states.some(({ place }) => place.kind === "queue")),
+    undeclared: [...undeclared, ...unmatched].filter(({ states }) =>
+      states.some(({ place }) => place.kind === "queue"),
+    ),
   };
 }
 
@@ -52,15 +78,13 @@ function copiesOf(
   semantics: Semantics,
   { subscriptions }: Closure,
   { topic, fifo, most }: Pick<TopicSource, "topic" | "fifo"> & Partial<TopicSource>,
-  key: string,
+  own: Readonly<Record<string, string>>,
 ): MessageState[] {
-  const others = Array.from({ length: (most?.messageAttributes ?? 1) - 1 }, (_, index) => [
-    `other-${index + 1}`,
-    "any",
-  ]);
+  const left = (most?.messageAttributes ?? 1) - Object.keys(own).length;
+  const others = Array.from({ length: Math.max(0, left) }, (_, index) => [`other-${index + 1}`, "any"]);
   const publication = {
     topic,
-    attributes: { ...Object.fromEntries(others), [routingKeyAttribute]: key },
+    attributes: { ...Object.fromEntries(others), ...own },
     ...(fifo ? { groupId: group } : {}),
   };
   const delivered = afterDelay(semantics, semantics.publish(publication).flat());
@@ -88,6 +112,16 @@ function afterDelay(semantics: Semantics, states: readonly MessageState[]): read
 }
 
 const anything = Object.freeze({ prefix: "" });
+
+/** Each choice of one value for each attribute. */
+function combinationsOf(
+  attributes: NonNullable<TopicSource["attributes"]>,
+): readonly Readonly<Record<string, string>>[] {
+  return Object.entries(attributes).reduce<readonly Readonly<Record<string, string>>[]>(
+    (all, [name, values]) => all.flatMap((each) => values.map((value) => ({ ...each, [name]: value }))),
+    [{}],
+  );
+}
 
 /**
  * Keys that one value of a filter takes. If the value leaves a part open, `word` fills it, because no filter names that

@@ -1,12 +1,16 @@
-import type { FoundSource } from "../../../../adopt/found.ts";
+import type { HeadersMatch } from "../../../../declare/system.ts";
 import { isEntry } from "../../../../foreign/entries.ts";
-import { filterOf, routingKeyAttribute } from "../../compile/filter.ts";
+import { filterOf, policyOf, routingKeyAttribute } from "../../compile/filter.ts";
 import { type AuditedSubscription, known } from "../deployment.ts";
 
 /** The routing keys that a subscription takes, with the reason if they are more than its filter lets through. */
 export interface TakenKeys {
   readonly keys: readonly string[] | "all";
   readonly wider: string | null;
+  /** The same as matches of a headers source. Null if none says the filter. */
+  readonly matches: HeadersMatch | readonly HeadersMatch[] | "all" | null;
+  /** True if the filter looks at other attributes than the routing key. */
+  readonly isOfHeaders: boolean;
 }
 
 const wildcard = /(^|\.)[*#](\.|$)/;
@@ -14,13 +18,18 @@ const wildcard = /(^|\.)[*#](\.|$)/;
 /** Reads a filter policy as routing keys. Keys that no filter of Redeliver's says become `all`, because that loses nothing. */
 export function keysOf({ filterPolicy, attributes }: AuditedSubscription): TakenKeys {
   const filter = known(filterPolicy);
-  const wider = (reason: string): TakenKeys => ({ keys: "all", wider: reason });
+  const isBody = attributes["FilterPolicyScope"] === "MessageBody";
+  const others = Object.keys(filter ?? {}).filter((name) => name !== routingKeyAttribute);
+  const isOfHeaders = !isBody && others.length > 0;
+  const matches = filterPolicy === "untold" || isBody ? null : matchesOf(filter);
+  const taken = (keys: TakenKeys["keys"], reason: string | null): TakenKeys => {
+    return { keys, wider: reason, matches, isOfHeaders };
+  };
+  const wider = (reason: string): TakenKeys => taken("all", reason);
   if (filterPolicy === "untold") return wider("its filter may not be read");
-  if (filter === null) return { keys: "all", wider: null };
-  if (attributes["FilterPolicyScope"] === "MessageBody") return wider("it filters by the body of a message");
-  const others = Object.keys(filter).filter((name) => name !== routingKeyAttribute);
-  if (others.length > 0)
-    return wider(`it filters by ${others.join(", ")}, and a declaration by the attribute ${routingKeyAttribute} alone`);
+  if (filter === null) return taken("all", null);
+  if (isBody) return wider("it filters by the body of a message");
+  if (others.length > 0) return wider(`it filters by ${others.join(", ")}, and not only by lists of texts`);
   const value = filter[routingKeyAttribute];
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   const texts = values.filter((each) => typeof each === "string");
@@ -36,7 +45,24 @@ export function keysOf({ filterPolicy, attributes }: AuditedSubscription): Taken
     const next = patterns.findIndex((pattern) => pattern?.whole === each);
     return next === -1 || next > index + 1 ? each : [];
   });
-  return { keys, wider: added ? `the key ${added.key} also takes ${added.whole}` : null };
+  return taken(keys, added ? `the key ${added.key} also takes ${added.whole}` : null);
+}
+
+/** One match for each combination of the values. */
+function matchesOf(filter: Readonly<Record<string, unknown>> | null): TakenKeys["matches"] {
+  const lists = Object.entries(filter ?? {});
+  if (lists.length === 0) return "all";
+  const match = lists.some(([name]) => name.startsWith("x-")) ? "all-with-x" : "all";
+  let all: readonly HeadersMatch[] = [{ match, headers: {} }];
+  for (const [name, value] of lists) {
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+    if (!values.every((each): each is string => typeof each === "string")) return null;
+    all = all.flatMap(({ headers }) => values.map((each) => ({ match, headers: { ...headers, [name]: each } })));
+  }
+  const source = { from: { it: "all" }, matches: { it: all } } as const;
+  if ("problems" in policyOf(source, "it", "headers")) return null;
+  const [only] = all;
+  return all.length === 1 && only !== undefined ? only : all;
 }
 
 /** A beginning with its dot is all keys below a word, and an end with its dot all keys above one. */
@@ -51,7 +77,11 @@ function patternOf(value: unknown): { readonly key: string; readonly whole: stri
   return isSame ? { key, whole } : null;
 }
 
-/** A topic without any filter takes everything, as a fanout does. */
-export function kindOf(all: readonly TakenKeys[]): FoundSource["kind"] {
+/**
+ * A topic without any filter takes everything, as a fanout does. With a filter on other attributes it is a headers
+ * source, if headers say each of its filters.
+ */
+export function kindOf(all: readonly TakenKeys[]): "headers" | "topic" | "fanout" {
+  if (all.some(({ isOfHeaders }) => isOfHeaders) && all.every(({ matches }) => matches !== null)) return "headers";
   return all.every(({ keys }) => keys === "all") ? "fanout" : "topic";
 }

@@ -12,10 +12,15 @@ export function sourcesInto(
 ): { readonly said: readonly FoundSource[]; readonly unsaid: readonly Unsaid[] } {
   const { arn, name } = queue;
   const all = known(deployment.subscriptions) ?? [];
-  const own = all.filter(({ queueArn }) => queueArn === arn).map((each) => ({ ...each, taken: keysOf(each) }));
-  const said = own.map(({ topicArn, taken: { keys } }): FoundSource => {
+  const own = all
+    .filter(({ queueArn }) => queueArn === arn)
+    .map((each) => {
+      const kind = kindOf(all.filter(({ topicArn }) => topicArn === each.topicArn).map(keysOf));
+      const { keys, matches, wider } = keysOf(each);
+      return { ...each, kind, ...(kind === "headers" ? { keys: matches ?? "all", wider: null } : { keys, wider }) };
+    });
+  const said = own.map(({ topicArn, kind, keys }): FoundSource => {
     const topic = nameIn(topicArn);
-    const kind = kindOf(all.filter((each) => each.topicArn === topicArn).map(keysOf));
     return {
       name: topicArn,
       key: topic.endsWith(sqsLimits.fifoSuffix) ? topic.slice(0, -sqsLimits.fifoSuffix.length) : topic,
@@ -25,13 +30,13 @@ export function sourcesInto(
       from: `the topic ${topic}, with a subscription of ${name}`,
     };
   });
-  const unsaid = own.flatMap(({ topicArn, taken, attributes }): readonly Unsaid[] => [
-    ...(taken.wider === null
+  const unsaid = own.flatMap(({ topicArn, wider, attributes }): readonly Unsaid[] => [
+    ...(wider === null
       ? []
       : [
           {
             place: nameIn(topicArn),
-            fact: `the subscription of ${name} is declared wider than it is: ${taken.wider}; the handler has to skip the rest`,
+            fact: `the subscription of ${name} is declared wider than it is: ${wider}; the handler has to skip the rest`,
           },
         ]),
     ...(String(attributes["RawMessageDelivery"]) === "true" || attributes["RawMessageDelivery"] === undefined
