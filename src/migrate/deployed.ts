@@ -38,9 +38,10 @@ export function underNewNames(from: Deployed, system: System): Deployed {
   const { consumers: old } = from.system;
   const { separator } = brokerOf(from.target);
   const queueOf = (side: System, consumer: string): string => namesOfQueues(side, consumer, separator).work;
-  const renamedBefore = Object.entries(old).filter(
-    ([key, { formerly }]) => formerly !== undefined && !Object.hasOwn(system.consumers, key),
-  );
+  // If another one has its name now, with another queue, only a word of the declaration makes it this consumer.
+  const isFree = (key: string, word: string | undefined): boolean =>
+    !Object.hasOwn(system.consumers, key) || (word !== undefined && queueOf(system, key) !== queueOf(from.system, key));
+  const renamedBefore = Object.entries(old).filter(([, { formerly }]) => formerly !== undefined);
   const names = Object.entries(system.consumers).flatMap(([consumer, { formerly }]) => {
     if (Object.hasOwn(old, consumer)) return [];
     if (formerly !== undefined && Object.hasOwn(old, formerly)) return [[formerly, consumer] as const];
@@ -48,7 +49,9 @@ export function underNewNames(from: Deployed, system: System): Deployed {
     const [owner] =
       renamedBefore.find(
         ([key, own]) =>
-          own.formerly === (formerly ?? consumer) && queueOf(from.system, key) === queueOf(system, consumer),
+          isFree(key, formerly) &&
+          own.formerly === (formerly ?? consumer) &&
+          queueOf(from.system, key) === queueOf(system, consumer),
       ) ?? [];
     return owner === undefined ? [] : [[owner, consumer] as const];
   });

@@ -5,9 +5,11 @@ import type { Consumer, System } from "../declare/system.ts";
 import { type Diagnostic, diagnosed } from "../diagnostics/diagnostic.ts";
 import { namesOfQueues } from "../plan/names.ts";
 import type { Deployed } from "./deployed.ts";
+import { freeKey } from "./free-names.ts";
 import type { HeldBack } from "./held-back.ts";
 import { withStrategies } from "./keep-strategies.ts";
-import type { LeftSource } from "./leave-sources.ts";
+import { type LeftSource, keptSource } from "./leave-sources.ts";
+import { hasSameName } from "./sources-in-use.ts";
 
 /** Both systems: the old consumers get no more messages, and drain their queues. */
 export function sideBySide(from: Deployed, to: System, keys: ReadonlyMap<string, string>): System {
@@ -29,7 +31,13 @@ export function sideBySide(from: Deployed, to: System, keys: ReadonlyMap<string,
   const staying = Object.entries(from.system.consumers).filter(([consumer]) => keys.get(consumer) !== consumer);
   const used = new Set(staying.flatMap(([, own]) => Object.keys(own.from ?? {})));
   // A source that goes with its consumers stays as long as these.
-  const sources = Object.entries(from.system.sources).filter(([source]) => !used.has(source));
+  const sources = Object.keys(from.system.sources)
+    .filter((source) => !used.has(source) && !hasSameName(from, { ...from, system: to }, source))
+    .map((source) => {
+      // Only under its old name the deployment ends the bindings of those that drain.
+      const key = Object.hasOwn(to.sources, source) ? freeKey(to.sources, source) : source;
+      return [key, keptSource(from, to, source, key)] as const;
+    });
   return {
     ...to,
     sources: { ...Object.fromEntries(sources), ...to.sources },
@@ -75,8 +83,8 @@ export function withOldStrategies(from: Deployed, target: Target, keys: Readonly
     const strategy = from.contracts.get(consumer)?.strategy;
     return strategy === undefined ? [] : [[key, strategy] as const];
   });
-  const named = withStrategies(target, strategies);
-  return named.ok ? named.value : target;
+  const named = strategies.length === 0 ? null : withStrategies(target, strategies);
+  return named?.ok === true ? named.value : target;
 }
 
 /** The old queues keep the settings that they have from the old target. */

@@ -112,6 +112,16 @@ export function withNewNames(to: Deployed, left: readonly LeftSource[]): System 
   return { ...to.system, sources: Object.fromEntries(declared) };
 }
 
+/** A source of the old system as the new one declares it under a key, with its old name on the broker. */
+export function keptSource(from: Deployed, system: System, source: string, key = source): Source {
+  const { separator } = brokerOf(from.target);
+  const declared = from.system.sources[source] as Source;
+  const named = (side: System, own: string) =>
+    sourceName({ ...side, system: nameOfSystem(side), sources: { [own]: declared } }, own, separator);
+  const name = named(from.system, source);
+  return named(system, key) === name ? declared : { ...declared, name };
+}
+
 /**
  * A system with the sources that publishers leave beside it.
  *
@@ -123,14 +133,7 @@ export function withOldSources(
   left: readonly LeftSource[],
   takes: (consumer: string) => boolean,
 ): System {
-  const { separator } = brokerOf(from.target);
-  const old = left.map(({ source, before }): readonly [string, Source] => {
-    const declared = from.system.sources[source] as Source;
-    const named = (side: System, key: string) =>
-      sourceName({ ...side, system: nameOfSystem(side), sources: { [key]: declared } }, key, separator);
-    const name = named(from.system, source);
-    return [before, named(system, before) === name ? declared : { ...declared, name }];
-  });
+  const old = left.map(({ source, before }) => [before, keptSource(from, system, source, before)] as const);
   const takenBy = (consumer: string): Consumer["from"] =>
     Object.fromEntries(
       left

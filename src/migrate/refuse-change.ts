@@ -42,7 +42,8 @@ export interface FixedPart {
 /** The queues and settings that no deployment can change in place, although the new system needs it. */
 export function fixedParts(from: Deployed, to: Deployed): readonly FixedPart[] {
   const replaced = queuesReplaced(from, to);
-  return replaced.length === 0 ? partsThatDiffer(from, to) : replaced;
+  const consumers = new Set(replaced.map(({ consumer }) => consumer));
+  return [...replaced, ...partsThatDiffer(from, to).filter(({ consumer }) => !consumers.has(consumer))];
 }
 
 /** A consumer that stays must keep its queues, because messages wait there, and direct producers send there. */
@@ -62,13 +63,13 @@ function queuesReplaced(from: Deployed, to: Deployed): FixedPart[] {
   });
 }
 
-function queueReplaced(queue: string, would: string | null, { path, isName }: QueueCause): Diagnostic {
+function queueReplaced(queue: string, would: string | null, { path, isName, formerly }: QueueCause): Diagnostic {
   const cannot = isName ? "cannot be renamed in place to" : "cannot be replaced in place by";
   return diagnostic("RD302", {
     path,
     message: `the queue ${queue} ${cannot} ${would ?? "a queue of each instance"}`,
     notes: ["messages may wait in it, and nothing would take them from there any more"],
-    help: `keep ${isName ? "the name" : `${formatPath(path)} as it was`}, or ${path[0] === "target" ? "deploy the system" : "declare the consumer"} under another name beside this one`,
+    help: `keep ${formerly !== undefined ? `formerly: ${wordOf(formerly)}` : isName ? "the name" : `${formatPath(path)} as it was`}, or ${path[0] === "target" ? "deploy the system" : "declare the consumer"} under another name beside this one`,
   });
 }
 
@@ -77,6 +78,8 @@ interface QueueCause {
   readonly path: readonly string[];
   /** True if a name or a template gives the new name. */
   readonly isName: boolean;
+  /** The name that the consumer has on the broker, if the declaration no longer says so. */
+  readonly formerly?: string | undefined;
 }
 
 function isAnother(from: Deployed, to: Deployed): boolean {
@@ -92,7 +95,8 @@ function causeOf({ system: before }: Deployed, to: Deployed, consumer: string, i
   const kind = isDead ? "dead" : "work";
   const { separator } = brokerOf(target);
   const [was, would] = [before, after].map((system) => namesOfQueues(system, consumer, separator)[kind]);
-  if (was !== would) return { path: pathOfOwn(planAlone(after, consumer), consumer, kind), isName: true };
+  const formerly = old?.formerly === now?.formerly || now?.queue !== undefined ? undefined : old?.formerly;
+  if (was !== would) return { path: pathOfOwn(planAlone(after, consumer), consumer, kind), isName: true, formerly };
   return { path: isDead ? ["target"] : [...own, "from"], isName: false };
 }
 
@@ -200,6 +204,12 @@ function helpOf(from: Deployed, to: Deployed, consumer: string | null, objection
   if (isAnother(from, to))
     return "keep the name of the system, with formerly if you rename it, or give the new one's queue another name";
   const { target } = to;
+  const queue = to.contracts.get(consumer ?? "")?.workQueue ?? null;
+  const owner = [...from.contracts.values()].find((each) => queue !== null && each.workQueue === queue)?.consumer;
+  if (owner !== undefined && owner !== consumer)
+    return Object.hasOwn(to.system.consumers, owner)
+      ? "give it a queue of another name"
+      : `write formerly: ${wordOf(owner)} if it is the same consumer, or give it a queue of another name`;
   const needed = Object.entries(overDeployed(from, target)).filter(([key]) => !Object.hasOwn(target, key));
   if (needed.length > 0)
     return `write ${needed.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(", ")} in the target, so that the queues stay as they are, or keep the target ${from.compiled.target}`;

@@ -101,6 +101,19 @@ const edits: Readonly<Record<string, (last: Deployment, other: Deployment) => Pa
         Object.entries(consumersIn(last)).map(([name, own], index) => [index === 0 ? "late" : name, own]),
       ),
     ),
+  "name of a consumer that keeps its queue": (last) => renamed(last, "late"),
+  "name of a queue, and retries of the others": (last, other) => {
+    const { queue, retry } = firstOf(other);
+    const own = Object.entries(consumersIn(last)).map(([name, each], index) => [
+      name,
+      index === 0 ? { ...each, queue } : { ...each, retry },
+    ]);
+    return withConsumers(last, Object.fromEntries(own));
+  },
+  "templates for names, and a consumer less": (last, other) => {
+    const { system } = { ...last, ...edits["a consumer less"]?.(last, other) };
+    return { system: { ...system, names: other.system.names } as System };
+  },
   "name of a source": (last) => {
     const system = JSON.parse(JSON.stringify(last.system).replaceAll('"orders"', '"sales"')) as System;
     return { system };
@@ -112,6 +125,14 @@ const edits: Readonly<Record<string, (last: Deployment, other: Deployment) => Pa
     } as System,
   }),
 };
+
+/** The last deployment, in which the first consumer has another name and the same queue. */
+export function renamed(last: Deployment, name: string): Partial<Deployment> {
+  const own = Object.entries(consumersIn(last)).map(([key, each], index) =>
+    index === 0 ? [name, { formerly: key, ...each }] : [key, each],
+  );
+  return withConsumers(last, Object.fromEntries(own));
+}
 
 function consumersIn({ system }: Deployment): Plain[string] {
   return system.consumers as unknown as Plain[string];
