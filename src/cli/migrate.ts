@@ -29,6 +29,9 @@ export interface MigrateOptions extends FromOptions {
 /** Shows the proved steps from the deployed declaration to a new one, and writes a declaration for each. */
 export async function migrateCommand(file: string, options: MigrateOptions): Promise<number> {
   const { output: folder, ...answer } = options;
+  const { wait, publishersMoved } = options;
+  if (wait !== undefined || publishersMoved !== undefined)
+    return usage(`${wait === undefined ? "--publishers-moved" : "--wait"} needs --next or --apply`, answer);
   const planned = await loadPlan(file, options.target);
   if (!planned.ok)
     return refuse(planned.diagnostics, answer, { file, locate: planned.locate }, exitCodeOf(planned.diagnostics));

@@ -3,7 +3,7 @@ import { formatDurationMs } from "../declare/duration.ts";
 import { type Deployed, partKey } from "./deployed.ts";
 import { heldBack } from "./held-back.ts";
 import { sourcesUntil } from "./leave-sources.ts";
-import { drainedBefore, longestDelayOf } from "./plan-migration.ts";
+import { drainedBefore, longestDelayOf } from "./old-queues.ts";
 
 /** The condition between two steps of a migration. */
 export interface Gate {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 
 import { z } from "zod";
 
@@ -80,7 +81,9 @@ export function readLock(text: string): Checked<Lock> {
   const [issue] = parsed.error.issues;
   const place = issue?.path.join(".") ?? "";
   return refused(
-    place === "lock" ? "another version of Redeliver wrote the lock" : `it is no lock: ${place || "it is no JSON"}`,
+    place === "lock"
+      ? "another version of Redeliver wrote the lock"
+      : `it is no lock: ${place || "it is no JSON object"}`,
   );
 }
 
@@ -100,20 +103,14 @@ export function lockWith(
   redeliver: string,
   asked?: string,
 ): Checked<Lock> {
-  const { system, compiled } = changed;
-  const named = nameOfSystem(system);
+  const named = nameOfSystem(changed.system);
   if (lock !== null && lock.system !== named) return ofAnother(lock, named);
-  const contracts: readonly AnyContract[] = compiled.contracts;
-  const consumers = contracts.map(({ consumer, strategy, workQueue, deadQueue }) => {
-    const queues = [workQueue, deadQueue].filter((queue) => queue !== null);
-    return [consumer, { strategy, queues }] as const;
-  });
   const { compiled: digest, ...rest } = stepOf(changed);
   const queues = leftIn(lock, name, changed);
   const added = {
     redeliver,
     compiled: digest,
-    consumers: Object.fromEntries(consumers),
+    consumers: shownOf(changed),
     ...rest,
     ...(asked === undefined ? {} : { asked }),
     ...(Object.keys(queues).length === 0 ? {} : { held: { digest: digestOf(queues), queues } }),
@@ -121,6 +118,16 @@ export function lockWith(
   const environments = { ...lock?.environments, [name]: added };
   const sorted = Object.entries(environments).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return accepted({ lock: 1, system: named, environments: Object.fromEntries(sorted) });
+}
+
+/** The strategy and the queues of each consumer, for a reader. */
+function shownOf({ compiled }: Changed): z.output<typeof environment>["consumers"] {
+  const contracts: readonly AnyContract[] = compiled.contracts;
+  const consumers = contracts.map(({ consumer, strategy, workQueue, deadQueue }) => {
+    const queues = [workQueue, deadQueue].filter((queue) => queue !== null);
+    return [consumer, { strategy, queues }] as const;
+  });
+  return Object.fromEntries(consumers);
 }
 
 /** The queues that consumers of an environment have left behind, once another system is deployed there. */
@@ -146,6 +153,8 @@ export function lockedIn(lock: Lock, name: string, system: string): Checked<Hold
   const locked = Object.hasOwn(lock.environments, name) ? lock.environments[name] : undefined;
   if (locked === undefined) return accepted(null);
   const deployed = deployedIn(locked, name, locked.redeliver);
+  if (deployed.ok && !isDeepStrictEqual(shownOf(deployed.value), locked.consumers))
+    return refused(`somebody edited the strategies or queues of the consumers of ${name}`, "restore the lock from git");
   if (!deployed.ok || locked.held === undefined) return deployed;
   const { digest, queues } = locked.held;
   if (digest !== digestOf(queues))

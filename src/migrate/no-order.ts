@@ -11,8 +11,8 @@ export function atDeclared(reasons: readonly Diagnostic[], keys: ReadonlyMap<str
   });
 }
 
-/** Refuses a change that no steps make. `hasWay` says that the help of a reason has another way. */
-export function impossible(reasons: readonly Diagnostic[], hasWay = false): Checked<never> {
+/** Refuses a change that no steps make. */
+export function impossible(reasons: readonly Diagnostic[]): Checked<never> {
   const errors = reasons.filter(({ severity }) => severity === "error");
   const problems = errors.map(({ path, message, notes, help }) =>
     diagnostic("RD306", {
@@ -20,9 +20,8 @@ export function impossible(reasons: readonly Diagnostic[], hasWay = false): Chec
       message: `no order of deployments makes this change: ${message}`,
       notes,
       help:
-        hasWay && help !== undefined
-          ? help
-          : "declare the changed part under another name beside the old one, and move consumers and publishers to it",
+        help ??
+        "declare the changed part under another name beside the old one, and move consumers and publishers to it",
     }),
   );
   return { ok: false, diagnostics: problems };

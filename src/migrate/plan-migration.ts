@@ -2,10 +2,9 @@ import { type Target, brokerOf } from "../brokers/index.ts";
 import { prove } from "../compile/compile.ts";
 import type { System } from "../declare/system.ts";
 import { checkSystem } from "../declare/check.ts";
-import type { AnyContract } from "../contract/contract.ts";
 import { type Checked, type Diagnostic, accepted } from "../diagnostics/diagnostic.ts";
-import { nameOfSystem, plan } from "../plan/plan.ts";
-import { type Deployed, deployedOf, needsUpgrade, overDeployed, partsBeside, underNewNames } from "./deployed.ts";
+import { plan } from "../plan/plan.ts";
+import { type Deployed, deployedOf, needsUpgrade, overDeployed, underNewNames } from "./deployed.ts";
 import { type LeftBehind, leftBehind } from "./left-behind.ts";
 import { type ProvedChange, proveChange } from "./prove-change.ts";
 import {
@@ -30,6 +29,7 @@ import {
   withOldSources,
 } from "./leave-sources.ts";
 import { atDeclared, impossible } from "./no-order.ts";
+import { type Apart, type Gone, apartFrom, drainedBefore, goneIn, longestDelayOf } from "./old-queues.ts";
 import { fixedParts, refuseChange } from "./refuse-change.ts";
 
 /** One deployment of a migration. The change to it is proved. */
@@ -52,14 +52,15 @@ export interface Migration {
   readonly avoided: readonly Diagnostic[];
   /** The consumers that get new queues, each with the one that drains its old ones. */
   readonly moved: readonly Moved[];
-  /** The consumers that go. They get no new messages, and drain their queues. */
-  readonly gone: readonly { readonly consumer: string; readonly queue: string; readonly longestDelayMs: number }[];
+  readonly gone: readonly Gone[];
   /** The sources that their publishers leave. */
   readonly sources: readonly LeftSource[];
   /** The sources, as the broker names them, that no consumer takes from any more. The broker drops their messages. */
   readonly dropped: readonly string[];
   /** The moved consumers in order. Their new code starts only when their old queue is empty. */
   readonly held: readonly HeldBack[];
+  /** Null if the new system has the name and the place of the old one. */
+  readonly apart: Apart | null;
   /** The queues of the drained consumers. They have to be empty before the second step. */
   readonly drained: readonly string[];
   /**
@@ -120,6 +121,7 @@ function planWith(
     upgradeTo: needsUpgrade(old.target, target) ? brokerOf(target).formatTarget(target) : null,
     settings: Object.fromEntries(Object.entries(target).filter(([key]) => !Object.hasOwn(wanted, key))),
     avoided: [],
+    apart: null,
   };
   const direct = compiledFor(system, target);
   if (!direct.ok) return direct;
@@ -141,7 +143,8 @@ function planWith(
     if (refused.length > 0 || back !== undefined) return steps;
   }
   if (refused.length > 0) return impossible(refused);
-  const nothing = { ...own, reasons: [], moved: [], gone: [], sources: [], dropped: [], held: [], drained: [] };
+  const apart = apartFrom(from, direct.value);
+  const nothing = { ...own, apart, reasons: [], moved: [], gone: [], sources: [], dropped: [], held: [], drained: [] };
   return proved(underNewNames(start, system), direct.value, (last) => ({ ...nothing, steps: [last] }));
 }
 
@@ -157,7 +160,7 @@ function inSteps(
   from: Deployed,
   to: Deployed,
   { wanted, gone, sources: leaving, start, left }: Draining,
-): Checked<Omit<Migration, "upgradeTo" | "settings" | "reasons" | "avoided">> {
+): Checked<Omit<Migration, "upgradeTo" | "settings" | "reasons" | "avoided" | "apart">> {
   const { system, target } = to;
   const keys = new Map([
     ...wanted.map((consumer) => [consumer, freeKey(system.consumers, consumer)] as const),
@@ -169,7 +172,7 @@ function inSteps(
   const final = compiledFor(withNewQueues(from, to, wanted, left), target);
   if (!final.ok) return impossible(final.diagnostics);
   const passed = stillDrained(from, final.value, keys);
-  if (passed.length > 0) return impossible(passed, true);
+  if (passed.length > 0) return impossible(passed);
   const held = heldBack(from, final.value);
   const draining = sideBySide(...withOwnDeadQueues(from, final.value), keys);
   const named = withOldStrategies(from, withoutHeld(sharingDead(from.target, target), held, keys), keys);
@@ -189,7 +192,7 @@ function inSteps(
   for (const side of sides) {
     const step = proved(before, side, (value) => value);
     if (!step.ok) return { ok: false, diagnostics: atDeclared(step.diagnostics, keys) };
-    steps.push(step.value);
+    steps.push({ ...step.value, warnings: [...atDeclared(step.value.warnings, keys)] });
     before = side;
   }
   return accepted({
@@ -230,29 +233,6 @@ function givenUp(
   const base = isOrdered ? draining : final.system;
   const old = withOldSources(from, base, sources, (consumer) => isOrdered && drained.has(consumer));
   return compiledFor(old, isOrdered ? meanwhile : final.target);
-}
-
-/** The consumers that the new system does not have. Under another name of the system all queues are new. */
-export function goneIn(from: Deployed, { consumers, ...system }: System): Migration["gone"] {
-  if (nameOfSystem(from.system) !== nameOfSystem(system)) return [];
-  return [...from.contracts.values()].flatMap((contract) => {
-    const { consumer, workQueue: queue } = contract;
-    if (queue === null || Object.hasOwn(consumers, consumer)) return [];
-    return [{ consumer, queue, longestDelayMs: longestDelayOf([contract]) }];
-  });
-}
-
-/** The old queues that have to be empty before the last step. */
-export function drainedBefore(from: Deployed, last: Deployed): readonly string[] {
-  return partsBeside(from.parts, last.parts)
-    .filter(({ holds }) => holds === "work" || holds === "waiting")
-    .map(({ name }) => name);
-}
-
-/** The longest delay of a retry by these contracts. A message may come back to an empty queue until then. */
-export function longestDelayOf(contracts: readonly Pick<AnyContract, "attempts">[]): number {
-  const delays = contracts.flatMap(({ attempts }) => attempts.map((each) => each.delayLatestMs ?? each.delayMs));
-  return Math.max(0, ...delays);
 }
 
 function compiledFor(declared: System, target: Target): Checked<Deployed> {

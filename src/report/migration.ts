@@ -20,6 +20,7 @@ export function renderMigration(migration: Migration, files: readonly string[]):
       ...upgrade,
       `one deployment makes this change${withIn(settingsOf(migration), "")}`,
       ...provedOf(first.step),
+      ...apartIn(migration),
       "",
     ].join("\n");
   const isDrained = migration.drained.length > 0;
@@ -46,6 +47,19 @@ export function renderMigration(migration: Migration, files: readonly string[]):
     ]),
     "",
   ].join("\n");
+}
+
+function apartIn({ apart }: Migration): readonly string[] {
+  if (apart === null) return [];
+  return [
+    "   No step ends the old system, which works on beside the new one.",
+    ...apart.sources.map(({ name, newName }) =>
+      newName === null
+        ? `   Move the publishers of ${visible(name)}, or stop them.`
+        : `   Move the publishers of ${visible(name)} to ${newName === name ? "its new place" : visible(newName)}.`,
+    ),
+    `   Then run the old code until these queues are empty: ${visible(apart.queues.join(", "))}`,
+  ];
 }
 
 function besideIn(migration: Migration): readonly string[] {
