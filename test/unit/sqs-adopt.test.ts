@@ -368,3 +368,16 @@ test("a queue whose name belongs to another one, and a queue that SQS would empt
     { place: "a", fact: expect.stringMatching(/name of another consumer.*the work queue a\.fifo/) as unknown },
   ]);
 });
+
+test.for([
+  ["Shop-OrdersQueue6B0D2F0A-p3hGkQx7Zt1W", true],
+  ["Shop-OrdersQueue6B0D2F0A-p3hGkQx7Zt1W.fifo", true],
+  ["shop-orders-1QZ2X3C4V5B6", true],
+  ["shop-orders-notifications", false],
+  ["shop-ORDERS-PRIORITYHIGH", false],
+  ["orders", false],
+] as const)("the name %s is one of CloudFormation: %s", ([name, isMade]) => {
+  const dead = name.endsWith(".fifo") ? "failed.fifo" : "failed";
+  const facts = factsOf(adopt([queue(name, redriveTo(dead)), queue(dead)]));
+  expect(facts.some((each) => each.startsWith(`${name}: by the name a stack of CloudFormation`))).toBe(isMade);
+});

@@ -13,6 +13,7 @@ import { servicesLetIn } from "../audit/policy-access.ts";
 import { wayOf } from "../audit/redrive.ts";
 import { surroundingsOf, type Surroundings } from "../audit/surroundings.ts";
 import { type AuditedQueue, type Deployment, known, nameIn } from "../deployment.ts";
+import { ofCloudFormation } from "./cloud-formation.ts";
 import { baseOf, deadQueuesApart } from "./dead-queues-apart.ts";
 import { lambdaOptions } from "./lambda-options.ts";
 import { delayOfEndpoint, hasEndpointsDelay, isEndpointsDelay, scheduleOfEndpoint } from "./nservicebus.ts";
@@ -196,6 +197,7 @@ function consumerOf(
     },
     deadToday: deadToday ?? null,
     unsaid: [
+      ...[name, deadToday ?? []].flat().flatMap(ofCloudFormation),
       ...sources.unsaid,
       ...(deadToday !== undefined && isElsewhere ? [deadElsewhere(deadToday, name)] : []),
       ...[...lambda.unsaid, ...kept.unsaid].map((fact) => ({ place: name, fact })),
