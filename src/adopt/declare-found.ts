@@ -59,8 +59,9 @@ export function declareFound(found: FoundSystem, name: string, separator: string
     (each) => `${isPrefixed ? prefix : ""}${keyOf(each)}`,
   );
   const written = consumers.map((each) => {
-    const isShared = shared.has(each.dead?.value ?? "");
-    const deadLetter = { dead: ownDead.get(each), deadQueueSettings: isShared ? undefined : each.deadQueueSettings };
+    // A queue has its settings as arguments unless a declaration says otherwise.
+    const isKept = !shared.has(each.dead?.value ?? "") && each.deadQueueSettings?.value === "policy";
+    const deadLetter = { dead: ownDead.get(each), deadQueueSettings: isKept ? each.deadQueueSettings : undefined };
     return consumerFrom({ ...each, ...deadLetter }, keyOf(each), sources, newNames.get(each));
   });
   const options = targetOptions({ ...found, consumers }, keyOf);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { editFor, movedDraft } from "../../src/adopt/moved-draft.ts";
 import { compileAndProve } from "../../src/compile/compile.ts";
 import { checked } from "../support/examples.ts";
-import { deadTo, exported, queue } from "../support/known-topologies.ts";
+import { deadThrough, deadTo, exported, queue } from "../support/known-topologies.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
 
 const quorum = { "x-queue-type": "quorum" };
@@ -63,5 +63,41 @@ describe("beside consumers that share a dead queue", () => {
       "mail.2.dead",
       "plain.2.dead",
     ]);
+  });
+});
+
+describe("a shared dead queue with arguments", () => {
+  const [limit, refusing] = [{ "x-delivery-limit": -1 }, { "x-overflow": "reject-publish" }];
+  const asCompiled = { ...quorum, ...refusing, ...limit };
+  const adoptedWith = (dead: Readonly<Record<string, unknown>>, target?: string) =>
+    adoptText(
+      exported({
+        exchanges: [],
+        queues: [
+          ...["a", "b"].map((name) => queue(name, { ...quorum, ...deadThrough("", "letters") })),
+          queue("letters", dead),
+        ],
+        bindings: [],
+        policies: [],
+      }),
+      target,
+    );
+  test.for([
+    ["rabbitmq@4.3", asCompiled],
+    ["rabbitmq@3.13", { ...quorum, ...refusing }],
+  ] as const)("of a compiled one is kept for both on %s", ([target, dead]) => {
+    const { draft, proved, imports } = adoptedWith(dead, target);
+    expect([draft.options, draft.warnings]).toEqual([{ deadQueue: "shared" }, []]);
+    expect(proved.compiled.contracts.map(({ deadQueue }) => deadQueue)).toEqual(["letters", "letters"]);
+    expect(JSON.stringify(draft.system)).not.toContain("queueSettings");
+    expect(imports.present.map(({ id }) => id)).toContain("letters@/");
+  });
+  test.for([
+    { ...asCompiled, "x-max-length": 9 },
+    { ...asCompiled, "x-delivery-limit": 5 },
+    { ...quorum, ...refusing },
+  ])("of another kind is left: %j", (dead) => {
+    const { draft } = adoptedWith(dead);
+    expect([draft.options, draft.warnings.map(({ code }) => code)]).toEqual([{}, ["RD333"]]);
   });
 });

@@ -1,11 +1,14 @@
 import type { FoundConsumer, Inferred } from "../../../../adopt/found.ts";
 import { deadElsewhere } from "../../../../adopt/owned-elsewhere.ts";
 import { namedDeadQueue, purposeOf } from "../../../../foreign/purpose.ts";
+import { type RabbitmqTarget, capabilitiesOf } from "../../compile/capabilities.ts";
 import { defaultDeadQueue } from "../../compile/names.ts";
+import { addQueue } from "../../compile/resources.ts";
+import type { QueueResource, TopologyDraft } from "../../compile/topology.ts";
 import type { BrokerTopology, EffectiveSettings } from "../../prove/semantics.ts";
 import { type Course, courseIn } from "./course.ts";
 import type { Looking } from "./looking.ts";
-import { bareSettingsOf } from "./queue-settings.ts";
+import { stayingSettingsOf } from "./queue-settings.ts";
 
 /**
  * The dead queue is the end of the course. Otherwise a name shows it, because it contains that of the work queue. Or the
@@ -53,17 +56,19 @@ export function deadFor(
     found,
     isOwn,
     canStay,
+    target,
     othersDead,
     elsewhere,
   }: {
     readonly found: Inferred<string> | undefined;
     readonly isOwn: boolean;
     readonly canStay: boolean;
+    readonly target: RabbitmqTarget;
     readonly othersDead: ReadonlySet<string>;
     readonly elsewhere: readonly string[];
   },
 ) {
-  const deadQueueSettings = found && bareSettingsOf(looking, found.value, []);
+  const deadQueueSettings = found && stayingSettingsOf(looking, found.value, [], argumentsOfDead(target));
   const kept = { deadToday: found, dead: found, deadQueueSettings, unsaidDead: [] };
   if (found === undefined || isOwn) return kept;
   const left = { ...kept, dead: undefined, deadQueueSettings: undefined };
@@ -74,6 +79,13 @@ export function deadFor(
   if (!isShared && (!canStay || deadQueueSettings !== undefined)) return kept;
   const fact = `${isShared ? "other queues have their letters there, too" : "its settings cannot change"}, so ${queue} gets another dead queue. The letters here stay`;
   return { ...left, unsaidDead: [{ place, fact }] };
+}
+
+/** The arguments of a compiled dead queue. */
+function argumentsOfDead(target: RabbitmqTarget): QueueResource["arguments"] | undefined {
+  const draft: TopologyDraft = { exchanges: [], policies: [], queues: [], bindings: [] };
+  addQueue(draft, capabilitiesOf(target), { name: "", role: "dead" });
+  return draft.queues[0]?.arguments;
 }
 
 /** The settings of the dead queue that consumers share, if it can stay, and no others share another one. */

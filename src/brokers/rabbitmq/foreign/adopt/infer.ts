@@ -16,7 +16,7 @@ import { deadFor, deadOf, deadQueueToday, keptShared, withOwnDead } from "./dead
 import { federated, isWorkQueue, leftOut, namedLikePart, refusalOf, strangeKeys } from "./left-out.ts";
 import { type Looking, lookAt } from "./looking.ts";
 import { isPartOf, ownSystemOf } from "./own-system.ts";
-import { bareSettingsOf } from "./queue-settings.ts";
+import { stayingSettingsOf } from "./queue-settings.ts";
 import { type Schedule, scheduleOf } from "./schedule.ts";
 import { sourcesOf } from "./sources-into.ts";
 import { inferredArguments, lengthLimitsOf, unsaidOf, unsaidOfDead } from "./unsaid.ts";
@@ -70,12 +70,11 @@ export function inferSystem(
   if (systems.size > 1) return { ok: false, diagnostics: [severalSystems(systems)] };
   const [name = null] = systems.keys();
   const strategies = [...new Set(work.map((each) => ownSystemOf(topology, each)?.strategy ?? null))];
-  const { consumerTimeoutPolicy: hasTimeout } = capabilities[target.version];
   // A dead queue may be shared with queues left out, and their letters would count as an adopted consumer's.
   const isOther = (each: EffectiveSettings): boolean =>
     !work.includes(each) && (only.length > 0 || chosen.includes(each));
   const othersDead = new Set(settings.filter(isOther).flatMap((each) => deadQueueToday(looking, each) ?? []));
-  const inferred = work.map((each) => consumerOf(looking, each, { system: name, hasTimeout, othersDead, elsewhere }));
+  const inferred = work.map((each) => consumerOf(looking, each, { system: name, target, othersDead, elsewhere }));
   const all = inferred.map(({ consumer }) => consumer);
   const isOwnShared = name !== null && all.every(({ dead }) => dead?.value === deadExchange(name));
   const kept = name === null ? keptShared(all) : undefined;
@@ -122,7 +121,7 @@ function settingsOf(looking: Looking, settings: EffectiveSettings, hasTimeout: b
   const limits = lengthLimitsOf(looking, settings);
   const own = limits?.ownArguments ?? [];
   const timeout = hasTimeout ? ["x-consumer-timeout"] : [];
-  const queueSettings = bareSettingsOf(looking, settings.queue, [...inferredArguments, ...timeout, ...own]);
+  const queueSettings = stayingSettingsOf(looking, settings.queue, [...inferredArguments, ...timeout, ...own]);
   return queueSettings === undefined || own.length > 0
     ? { queueSettings, lengthLimits: limits, unsaidLimits: [] }
     : { queueSettings, lengthLimits: undefined, unsaidLimits: limits?.unsaid ?? [] };
@@ -133,18 +132,19 @@ function consumerOf(
   settings: EffectiveSettings,
   {
     system,
-    hasTimeout,
+    target,
     othersDead,
     elsewhere,
   }: {
     readonly system: string | null;
-    readonly hasTimeout: boolean;
+    readonly target: RabbitmqTarget;
     readonly othersDead: ReadonlySet<string>;
     readonly elsewhere: readonly string[];
   },
 ) {
   const { semantics, surroundings } = looking;
   const { queue } = settings;
+  const { consumerTimeoutPolicy: hasTimeout } = capabilities[target.version];
   const course = courseIn(semantics, surroundings, settings);
   const unrouted = unroutedOf(semantics, surroundings, settings);
   const framework = system === null ? frameworkOf(namesAround(looking, queue)) : null;
@@ -155,6 +155,7 @@ function consumerOf(
     found: deadOf(looking, queue, course),
     isOwn: system !== null,
     canStay: queueSettings !== undefined,
+    target,
     othersDead,
     elsewhere,
   });
