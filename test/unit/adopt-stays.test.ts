@@ -130,6 +130,50 @@ test("the ways of delayed messages stay, and so do those that other queues send 
   expect(unused?.oldWays).toMatchObject({ staying: [] });
 });
 
+test.for([
+  ["direct", ["back", "mail"], true],
+  ["direct", ["back", "billing"], false],
+  // A message that keeps its keys may have any, by CC and BCC as well.
+  ["direct", ["back"], false],
+  ["topic", ["back", "mail.late"], true],
+  ["topic", ["back", "billing.late"], false],
+  ["topic", ["back"], false],
+  ["fanout", ["back", "mail"], false],
+  ["headers", ["back", "mail"], false],
+  ["x-delayed-message", ["back", "mail"], false],
+  ["direct", ["before", "mail"], false],
+  ["direct", ["aside", "mail"], false],
+] as const)("a way of a %s exchange ends if no message of others by %j can take it: %s", ([kind, [to, key], ends]) => {
+  const own = kind === "topic" ? "billing.#" : "billing";
+  const text = exported({
+    exchanges: [
+      exchange("orders", "topic"),
+      { ...exchange("back", kind), arguments: { "x-delayed-type": "direct" } },
+      exchange("before", "direct"),
+      { ...exchange("aside", "direct"), arguments: { "alternate-exchange": to === "aside" ? "back" : "none" } },
+    ],
+    queues: [
+      bare("billing"),
+      queue("billing.wait", waiting(1_000, "back", "billing")),
+      bare("mail"),
+      queue("mail.wait", waiting(1_000, to, key)),
+    ],
+    bindings: bound(
+      "orders > billing: a",
+      "orders > mail: b",
+      `back > billing: ${own}`,
+      `back > mail: ${key ?? "mail"}`,
+      ...(to === "before" ? ["before >> back: mail"] : []),
+    ),
+    policies: [],
+  });
+  const stay = adoptText(text).imports.stays.find(({ queue: name }) => name === "billing");
+  const { ends: ended = [], staying = [] } = stay?.oldWays ?? {};
+  expect([ended, staying].map((all) => all.map(({ source }) => source))).toEqual(
+    ends ? [["back"], []] : [[], ["back"]],
+  );
+});
+
 test("a way ends when the waiting queue behind it is empty and no program publishes, and names its key", () => {
   const parts = {
     exchanges: [exchange("orders", "topic"), exchange("back", "direct")],

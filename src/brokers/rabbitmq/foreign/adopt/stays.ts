@@ -1,7 +1,9 @@
 import type { Move, OldWays, Stay } from "../../../../adopt/found.ts";
+import { matchesPattern } from "../../../../contract/topic-pattern.ts";
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
 import { bindingKey } from "../../compile/differences.ts";
 import { prefixOf, sharedRole } from "../../compile/names.ts";
+import type { BrokerBinding, BrokerExchange } from "../../prove/semantics.ts";
 import { sameWays } from "../left-ways.ts";
 import { unbind } from "../leftovers.ts";
 import { deadQueueToday } from "./dead-of.ts";
@@ -72,15 +74,19 @@ export function oldWaysInto(
     .flatMap((queue) => waysInto(found, queue))
     .filter((each) => !declared.has(bindingKey(each)))
     .filter(({ source }) => !isPartOf(systems, source));
-  const senders = (source: string): readonly string[] => [
-    ...settings.flatMap((each) => (each.deadLetterExchange === source ? [each.queue] : [])),
+  const senders = (source: string, ways: readonly BrokerBinding[]): readonly string[] => [
+    ...settings.flatMap(({ queue, deadLetterExchange, deadLetterRoutingKey }) =>
+      deadLetterExchange === source && canTake(ways, surroundings.exchanges.get(source), deadLetterRoutingKey)
+        ? [queue]
+        : [],
+    ),
     ...found.bindings.flatMap((each) =>
       each.destinationKind === "exchange" && each.destination === source ? [each.source] : [],
     ),
     ...[...surroundings.alternates].flatMap(([exchange, alternate]) => (alternate === source ? [exchange] : [])),
   ];
   const bySource = [...Map.groupBy(old, ({ source }) => source)].map(([source, ways]) => {
-    const others = senders(source).filter((name) => !own.includes(name));
+    const others = senders(source, ways).filter((name) => !own.includes(name));
     const because = isSharedDelay(source)
       ? "producers delay messages by it"
       : others.length > 0
@@ -95,7 +101,7 @@ export function oldWaysInto(
             {
               source,
               keys: [...new Set(ways.map(({ routingKey }) => routingKey))].filter((key) => key !== ""),
-              behind: own.filter((queue) => senders(source).includes(queue)),
+              behind: own.filter((queue) => senders(source, ways).includes(queue)),
               unbind: ways.map((each) => unbind(virtualHost, each)),
             },
           ]
@@ -103,6 +109,17 @@ export function oldWaysInto(
     ),
     staying: bySource.flatMap(({ source, because }) => (because === null ? [] : [{ source, because }])),
   };
+}
+
+/**
+ * False if no letter with this key takes one of these ways. A key from the queue is the only one of a letter: the keys of
+ * CC and BCC count no more. Source: `rabbit_dead_letter:publish/5`.
+ */
+function canTake(ways: readonly BrokerBinding[], exchange: BrokerExchange | undefined, key: string | null): boolean {
+  if (key === null || exchange === undefined || exchange.isGuessed === true || exchange.pluginType !== undefined)
+    return true;
+  if (exchange.kind === "direct") return ways.some(({ routingKey }) => routingKey === key);
+  return exchange.kind !== "topic" || ways.some(({ routingKey }) => matchesPattern(routingKey, key));
 }
 
 /** The names that shared resources of Redeliver's begin with. */
