@@ -38,6 +38,8 @@ export interface Drift<State> {
   readonly together: () => readonly (readonly Subject<State>[])[];
   /** The parts that could not be compared, each as half a sentence. */
   readonly unread: readonly string[];
+  /** The way to see them. */
+  readonly unreadHelp: string;
   /** Queues whose statistics disagree with the lists of the broker, each with its text in `unread`. */
   readonly late?: readonly { readonly queue: string; readonly text: string }[];
   /** Dead letters that no next queue has accepted yet. */
@@ -62,7 +64,7 @@ export function driftOn<Topology, Contract, State>(
     readonly subjectsOf: (system: typeof declared) => readonly Subject<State>[];
     readonly concernedBy: (system: typeof declared) => (changed: Topology) => readonly Contract[];
   },
-  unread: readonly string[],
+  unread: Pick<Drift<State>, "unread" | "unreadHelp">,
 ): Drift<State> {
   const { topology: base } = declared;
   const concerned = of.concernedBy(declared);
@@ -78,7 +80,7 @@ export function driftOn<Topology, Contract, State>(
     together: () => [
       of.subjectsOf({ ...declared, topology: all.reduce((changed, { apply }) => apply(changed), base) }),
     ],
-    unread,
+    ...unread,
     keptLetters: [],
   };
 }

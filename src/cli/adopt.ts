@@ -35,7 +35,7 @@ export interface AdoptOptions extends Readonly<Record<string, unknown>> {
  * and no file that exists.
  *
  * @returns the exit code: fine, refused if nothing can be adopted, usage for wrong usage, incomplete if a queue was left
- *   out, or a part of the input was not read
+ *   out, or the input does not show a part or a setting
  */
 export async function adoptCommand(options: AdoptOptions): Promise<number> {
   const answer = { json: options.json };
@@ -173,7 +173,7 @@ async function write(
     if (cause instanceof UnwritableError) return usage(`a file cannot be written: ${cause.message}`, { json });
     throw cause;
   }
-  const isIncomplete = refused.length > 0 || warnings.some(({ code }) => code === "RD409");
+  const isIncomplete = refused.length > 0 || warnings.some(({ code }) => code === "RD409" || code === "RD314");
   const exitCode = isIncomplete ? exitCodes.incomplete : exitCodes.fine;
   if (json === true) {
     const differences = judged ?? [];

@@ -124,7 +124,7 @@ export function adoptDeployment(whole: unknown, target: Target, options: Adoptio
   const upgradeFrom = needsUpgrade(today, target) ? brokerOf(today).formatTarget(today) : null;
   const losing = lossesAfter(deployment, found.value, proved, target);
   const differences = drift === null ? null : judgeDrift(drift.value);
-  const incomplete = drift === null ? [] : otherDiagnostics({ unread: drift.value.unread, keptLetters: [] });
+  const incomplete = drift === null ? [] : otherDiagnostics({ ...drift.value, keptLetters: [] });
   const imports = adopter.importsOf(deployment, proved.compiled, draft.system.name, url);
   // The text asks for the upgrade apart.
   const compared = upgradeFrom === null ? differences : (differences?.filter(({ kind }) => kind !== "version") ?? null);

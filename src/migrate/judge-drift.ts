@@ -150,7 +150,8 @@ export function notesOf(
 export function otherDiagnostics({
   keptLetters,
   unread,
-}: Pick<Drift<unknown>, "keptLetters" | "unread">): readonly Diagnostic[] {
+  unreadHelp,
+}: Pick<Drift<unknown>, "keptLetters" | "unread" | "unreadHelp">): readonly Diagnostic[] {
   return [
     ...(unread.length === 0
       ? []
@@ -158,7 +159,7 @@ export function otherDiagnostics({
           path: "",
           message: `the comparison is incomplete: ${unread[0]}`,
           notes: unread.slice(1),
-          help: "look again when nobody changes the broker, and write policies with plain patterns. Delete a new queue that the broker never reports on, and deploy again",
+          help: unreadHelp,
         })),
     ...keptLetters.map(({ queue, letters }) =>
       diagnostic("RD312", {

@@ -88,8 +88,14 @@ test("a secret policy makes the comparison incomplete", async () => {
     queueIn("orders", { ...to("orders-dlq"), policy: secret }),
     queueIn("orders-dlq"),
   );
-  const said = told.diagnostics.filter(({ code }) => code === "RD314").map(({ message }) => message);
-  expect(said).toEqual([expect.stringContaining("Policy of the queue orders")]);
+  const said = told.diagnostics.filter(({ code }) => code === "RD314");
+  expect(said).toMatchObject([
+    {
+      message: expect.stringContaining("Policy of the queue orders"),
+      help: expect.stringContaining("--attribute-names All"),
+    },
+  ]);
+  expect(told.code).toBe(3);
 });
 
 test("a queue that the program only reads belongs to another one", async () => {

@@ -38,6 +38,9 @@ import { repairOf } from "./repair.ts";
 import { withUnroutedExamples } from "./unrouted-examples.ts";
 import { type Deployment, type VirtualHost, targetOf } from "./deployment.ts";
 
+const unreadHelp =
+  "look again when nobody changes the broker, and write policies with plain patterns. Delete a new queue that the broker never reports on, and deploy again";
+
 /**
  * Compares a compiled system with the one virtual host of a deployment.
  *
@@ -67,7 +70,7 @@ export function driftOf(
   const version = semanticsVersionOf(there);
   const contracts = withUnroutedExamples(given, virtualHost.topology, version);
   const compiled = { ...given, topology, contracts };
-  const { views, unread, late } = viewsOf(virtualHost, topology, version);
+  const { views, ...seen } = viewsOf(virtualHost, topology, version);
   const same = sameWays(virtualHost.topology, compiled);
   const ways = leftWays(virtualHost.topology, compiled);
   const left = new Set([...ways, ...same].map(bindingKey));
@@ -111,8 +114,7 @@ export function driftOf(
       ],
       declared: () => subjects(base),
       together: () => found.map((all) => subjects(all.reduce(changed, base), there)),
-      unread,
-      late,
+      ...seen,
       keptLetters: keptLettersOf(topology, virtualHost),
     },
     warnings,
@@ -181,6 +183,7 @@ function viewsOf({ topology, reports }: VirtualHost, wanted: Topology, version: 
     /** The declared resources, once for each order in which the broker may hold its policies. */
     views: agreeing.length > 0 ? agreeing : views,
     unread,
+    unreadHelp,
     late,
   };
 }

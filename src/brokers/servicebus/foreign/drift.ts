@@ -61,7 +61,10 @@ export function driftOf(deployment: Deployment, compiled: ServicebusCompiled): C
   ];
   // A changed forwarding can lead into any of the other queues and topics.
   const base = others.filter(({ kind }) => kind !== "subscription").reduce(withEntity, topology);
-  const unreadParts = [...(namespace.isWhole ? [] : ["entities with unreadable names are left out"]), ...unread];
+  const unreadParts = {
+    unread: [...(namespace.isWhole ? [] : ["entities with unreadable names are left out"]), ...unread],
+    unreadHelp: "export the resource group, which writes names and settings out",
+  };
   return accepted(driftOn({ ...compiled, topology: base }, all, { subjectsOf, concernedBy }, unreadParts));
 }
 

@@ -54,9 +54,18 @@ export function driftOf(
     ...topology,
     queues: [...topology.queues, ...others.map((queue) => queueAsFound(queue, null, topology, found))],
   };
-  const unreadParts = parts.flatMap(({ unread }) => unread);
-  return accepted(driftOn({ ...compiled, topology: base }, all, { subjectsOf, concernedBy }, unreadParts));
+  return accepted(
+    driftOn(
+      { ...compiled, topology: base },
+      all,
+      { subjectsOf, concernedBy },
+      { unread: parts.flatMap(({ unread }) => unread), unreadHelp },
+    ),
+  );
 }
+
+const unreadHelp =
+  "list all attributes, by aws sqs get-queue-attributes --attribute-names All and aws sns get-subscription-attributes, or grant the right to read them";
 
 function queues(topology: SqsTopology, found: Found): Compared {
   const unread: string[] = [];
