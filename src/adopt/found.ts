@@ -79,6 +79,13 @@ export function groupedByFact(unsaid: readonly Unsaid[]): readonly Unsaid[] {
   }));
 }
 
+/** The words about the exchanges or entities that lead into a source. */
+export function leadingInto(names: Iterable<string>): string {
+  const all = [...new Set(names)];
+  if (all.length === 0) return "";
+  return `; ${all.slice(0, 5).join(", ")} ${all.length === 1 ? "leads into it and stays as it is" : "lead into it and stay as they are"}`;
+}
+
 /** The consumers on a broker, and the rest of it. */
 export interface FoundSystem {
   /** The name of the system if Redeliver made the resources. */

@@ -293,16 +293,20 @@ describe("policies of others that stay in force", () => {
   });
 });
 
-test.each(["topic", "headers"])("the exchange that leads into a %s source is named beside it", (type) => {
+test.each([
+  ["topic", "all"],
+  ["headers", "all"],
+  ["fanout", "nsb.v2.delay-delivery"],
+])("the exchange that leads into a %s source is named beside it: %s", (type, before) => {
   const { draft } = adoptText(
     exported({
-      exchanges: [exchange("all", "fanout"), exchange("mine", type)],
+      exchanges: [exchange(before, "topic"), exchange("mine", type)],
       queues: [queue("work", quorum)],
-      bindings: [binding("all", "mine", "", "exchange"), binding("mine", "work", "key")],
+      bindings: [binding(before, "mine", "#", "exchange"), binding("mine", "work", "key")],
     }),
   );
   const comment = draft.comments.find(({ path }) => path.join(".") === "sources.mine")?.text;
-  expect(comment).toBe(`the ${type} exchange mine, bound to work; all leads into it and stays as it is`);
+  expect(comment).toBe(`the ${type} exchange mine, bound to work; ${before} leads into it and stays as it is`);
 });
 
 describe("a queue with the name of parked letters", () => {

@@ -244,3 +244,14 @@ test("a topic that cannot change is named with the reason", () => {
     "topic payments: requiresDuplicateDetection is true, declared is false",
   );
 });
+
+test("subscriptions and queues that forward into a topic are named beside it", () => {
+  const { draft } = adopt([
+    ["queues", "billing"],
+    ["queues", "inbox", { forwardTo: "orders" }],
+    ...subscribed("orders/billing", { forwardTo: "billing" }),
+    ...subscribed("all/mirror", { forwardTo: "orders" }),
+  ]);
+  const comment = draft.comments.find(({ path }) => path.join(".") === "sources.orders")?.text;
+  expect(comment).toMatch(/; inbox, all\/Subscriptions\/mirror lead into it and stay as they are$/);
+});

@@ -1,9 +1,9 @@
-import type { FoundSource, Unsaid } from "../../../../adopt/found.ts";
+import { type FoundSource, type Unsaid, leadingInto } from "../../../../adopt/found.ts";
 import type { HeadersMatch } from "../../../../declare/system.ts";
 import { isNamedForReturning, purposeOf } from "../../../../foreign/purpose.ts";
 import { reservedKeyPrefix, sharedRole } from "../../compile/names.ts";
 import { isSharedDelay } from "./frameworks.ts";
-import type { BrokerBinding, BrokerExchange, BrokerTopology } from "../../prove/semantics.ts";
+import type { BrokerBinding, BrokerExchange } from "../../prove/semantics.ts";
 import type { Looking } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
 
@@ -47,6 +47,11 @@ function sourcesInto(looking: Looking, queue: string, system: string | null): So
     const type = exchange?.pluginType ?? kind;
     const isOwn = system !== null && name.startsWith(`${system}.`);
     const isHeaders = kind === "headers" && type === kind;
+    const before = leadingInto(
+      topology.bindings.flatMap((each) =>
+        each.destinationKind === "exchange" && each.destination === name ? [each.source] : [],
+      ),
+    );
     const { keys: matches, others } = isHeaders ? matchesOf(bindings) : { keys: null, others: bindings };
     if (matches !== null)
       said.push({
@@ -54,7 +59,7 @@ function sourcesInto(looking: Looking, queue: string, system: string | null): So
         kind: "headers",
         keys: matches,
         isOwn,
-        from: `the headers exchange ${name}, bound to ${queue}${leadingInto(topology, name)}`,
+        from: `the headers exchange ${name}, bound to ${queue}${before}`,
       });
     const isOpaque =
       type !== kind &&
@@ -80,7 +85,7 @@ function sourcesInto(looking: Looking, queue: string, system: string | null): So
       keys: isAll ? "all" : keys,
       isOwn,
       ...(isOpaque || special.length > 0 ? { isForeign: true } : {}),
-      from: `the ${type} exchange ${name}, bound to ${queue}${leadingInto(topology, name)}${back.slice(0, 5).join("")}`,
+      from: `the ${type} exchange ${name}, bound to ${queue}${before}${back.slice(0, 5).join("")}`,
     });
     if (kind === "direct" && keys.includes(""))
       unsaid.push({ place: name, fact: `a binding to ${queue} has an empty key, which a declaration cannot ask for` });
@@ -98,14 +103,6 @@ function isForLetters({ settings, delays }: Looking, exchange: string): boolean 
     (isNamedForReturning(exchange) || purposeOf(exchange) === "failures") &&
     settings.some((each) => each.deadLetterExchange === exchange && !delays.has(each.queue))
   );
-}
-
-/** The words about the exchanges that lead into a source. */
-function leadingInto({ bindings }: BrokerTopology, name: string): string {
-  const before = bindings.filter((each) => each.destinationKind === "exchange" && each.destination === name);
-  const upstream = [...new Set(before.map(({ source }) => source))].filter((each) => !isSharedDelay(each));
-  if (upstream.length === 0) return "";
-  return `; ${upstream.slice(0, 5).join(", ")} ${upstream.length === 1 ? "leads into it and stays as it is" : "lead into it and stay as they are"}`;
 }
 
 /** The facts about an exchange that no declaration can make. */

@@ -159,9 +159,8 @@ function consumerOf(
 ): { readonly consumer: FoundConsumer; readonly unsaid: readonly Unsaid[] } {
   const { path, name, maxDeliveryCount, requiresSession } = entity;
   const inSubscription = isSubscription(entity);
-  const subscriptions = all.filter(isSubscription);
-  const own = inSubscription ? [entity] : subscriptions.filter(({ forwardTo }) => forwardTo === path);
-  const sources = sourcesInto(own, key, subscriptions, isWhole);
+  const own = inSubscription ? [entity] : all.filter((each) => isSubscription(each) && each.forwardTo === path);
+  const sources = sourcesInto(own, key, all, isWhole);
   const tiers = all
     .filter((each) => each.isTier && each.forwardDeadLetteredTo === path)
     .toSorted((one, other) => (one.timeToLiveMs ?? 0) - (other.timeToLiveMs ?? 0));

@@ -1,4 +1,4 @@
-import type { FoundSource, Unsaid } from "../../../../adopt/found.ts";
+import { type FoundSource, type Unsaid, leadingInto } from "../../../../adopt/found.ts";
 import { filterOf, patternIn } from "../../compile/filter.ts";
 import { defaultRuleName, isRuleName, ruleName } from "../../compile/names.ts";
 import type { SubscriptionRule } from "../../compile/topology.ts";
@@ -10,13 +10,13 @@ import type { FoundEntity } from "../found.ts";
  * filters than Service Bus. A subscription that it cannot say stays as it is, and goes on leading to the consumer.
  *
  * @param key the name of the consumer in the declaration. Its subscriptions have the same name.
- * @param all the subscriptions of the namespace. They decide the kind of a topic.
+ * @param all the queues and subscriptions of the namespace. They decide the kind of a topic.
  * @param isWhole false for a program, which may leave out a rule `$Default` that lets in everything
  */
 export function sourcesInto(
   own: readonly FoundEntity[],
   key: string,
-  all: readonly FoundEntity[],
+  all: readonly (FoundEntity & { readonly path: string; readonly forwardTo: string | null })[],
   isWhole: boolean,
 ): { readonly said: readonly FoundSource[]; readonly unsaid: readonly Unsaid[] } {
   const said: FoundSource[] = [];
@@ -41,7 +41,14 @@ export function sourcesInto(
         place: pathOf(each),
         fact: `the input shows no rule of it, so it is taken to have Azure's ${defaultRuleName}. If somebody deleted that rule, no message comes by it today`,
       });
-    said.push({ name: topic, kind, keys, isOwn: true, from: `the topic ${topic}, with the subscription ${name}` });
+    const before = leadingInto(all.flatMap(({ path, forwardTo }) => (forwardTo === topic ? [path] : [])));
+    said.push({
+      name: topic,
+      kind,
+      keys,
+      isOwn: true,
+      from: `the topic ${topic}, with the subscription ${name}${before}`,
+    });
   }
   return { said, unsaid };
 }
