@@ -39,6 +39,15 @@ describe("the crashes of a consumer", () => {
     expect(consumer).toMatchObject({ crash });
     expect(facts.some((each) => each.startsWith("work: nothing counts its crashes today"))).toBe(isGuess);
   });
+
+  test("that a policy lets go on: the compiled one outranks it", () => {
+    const unlimited = { vhost: "/", name: "limit", pattern: "^work$", "apply-to": "queues", priority: 0 };
+    const { facts } = inferred({
+      queues: [queue("work", quorum)],
+      policies: [{ ...unlimited, definition: { "delivery-limit": -1 } }],
+    });
+    expect(facts).toContainEqual(expect.stringMatching(/^work: nothing counts .* by a policy that outranks its own$/));
+  });
 });
 
 describe("a consumer timeout", () => {

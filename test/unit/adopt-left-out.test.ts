@@ -371,3 +371,11 @@ test("the dead letters of a queue after a delay of producers have their dead que
   });
   expect(deadQueuesOf(found)).toEqual({ create: "graveyard", close: "graveyard" });
 });
+
+test.for([
+  ["mail_skipped", /messages of mail that MassTransit had no consumer for/],
+  ["post_skipped", /nothing shows whose/],
+] as const)("%s is left out with its owner as far as its name shows one", ([name, whose]) => {
+  const facts = factsOf(beside([queue(name, quorum)], [binding(name, name)], exchange(name, "fanout")));
+  expect(facts.filter((each) => each.startsWith(name))).toEqual([expect.stringMatching(whose)]);
+});

@@ -74,8 +74,13 @@ export function leftOut(
     if (ways.length === 0 && unrouted.length > 0)
       return said(`it gets the messages of ${unrouted.join(", ")} that no binding takes, and stays as it is`);
     const letters = [...new Set(ways.map(({ source }) => source))].slice(0, 5).join(", ");
+    const owner = looking.settings.find((each) => queue === `${each.queue}_skipped`)?.queue;
+    const held =
+      owner === undefined
+        ? "it holds failed messages, and nothing shows whose"
+        : `by its name it holds messages of ${owner} that MassTransit had no consumer for`;
     return said(
-      `${letters === "" ? "it holds failed messages, and nothing shows whose" : `it gets dead letters through ${letters}, and is not the dead queue of a declared consumer`}; its letters stay, and new ones go to the dead queue of each consumer`,
+      `${letters === "" ? held : `it gets dead letters through ${letters}, and is not the dead queue of a declared consumer`}; its letters stay, and new ones go to the dead queue of each consumer`,
     );
   }
   if (shape === "stream" && !deadQueues.includes(queue))

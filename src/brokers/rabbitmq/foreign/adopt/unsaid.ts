@@ -157,8 +157,12 @@ export function unsaidOf(
     ...unreachedLimit(looking, settings).map(said),
     ...(isCounted
       ? []
-      : [said("nothing counts its crashes today; a declaration always ends them, here after a guess")]),
+      : [said(uncounted("delivery-limit" in looking.valuesOf(queue) && !("x-delivery-limit" in own)))]),
   ];
+}
+
+function uncounted(byPolicy: boolean): string {
+  return `nothing counts its crashes today; a declaration always ends them, here after a guess${byPolicy ? ", by a policy that outranks its own" : ""}`;
 }
 
 /** People believe that an argument with such a name limits retries. */
