@@ -9,7 +9,7 @@ import { durationPattern } from "./duration.ts";
 import { ownWord } from "./other-words.ts";
 import { durationHelp, guessed, isGuessed, isMapping, withGuessedUnits } from "./read-duration.ts";
 import { placeholders, templatePattern, templates, templateTexts } from "./names-schema.ts";
-import { jitterPattern } from "./schema-parts.ts";
+import { headersMatches, jitterPattern } from "./schema-parts.ts";
 import { type Sentences, unknownKeySentences, wholeSchemaOf, meantBy } from "./unknown-keys.ts";
 
 /** The texts that a schema takes, by the sources of their patterns. */
@@ -141,6 +141,11 @@ function wrongSentences({ path, value, issue, schema }: Mistake, input: unknown)
   const [place, , field] = path;
   // A declaration needs more than one value.
   if (place === undefined) return {};
+  const isMatch = field === "from" && path.length > 3 && isMapping(value);
+  if (isMatch && "match" in value && !headersMatches.some((each) => each === value["match"])) {
+    const known = headersMatches.join(", ");
+    return { message: `its match is not one of ${known}`, help: `choose one of ${known}` };
+  }
   const meant =
     place === "consumers" && field === "from" && path.length < 5
       ? correctedFrom(path, value, input)
@@ -158,10 +163,13 @@ function wrongSentences({ path, value, issue, schema }: Mistake, input: unknown)
     const notes = ["a duration is a whole number and one of the units ms, s, m, h, d"];
     return { notes, help: help ?? durationHelp(value, key === "retain") };
   }
+  const kinds = place === "sources" && key === "kind" && help === undefined ? schema?.["enum"] : undefined;
+  // A source may have the name kind.
+  if (Array.isArray(kinds) && nearestWord(value, kinds) === undefined) return { help: ofKinds };
   if (key === "deadLetter" && isSwitched(value)) return { help: "remove it: a work queue has a dead queue" };
   if (help !== undefined && issue.path.length > path.length) return { message: `${key} has another form`, help };
   if (most !== undefined) return { notes: endlessNotes[key] ?? [], help: most };
-  if (issue.code === "invalid_union")
+  if (issue.code === "invalid_union" || isMatch)
     return {
       help: help ?? 'write a list of routing keys, or "all"; of a headers source also { match: "all", headers: { … } }',
     };
@@ -170,6 +178,9 @@ function wrongSentences({ path, value, issue, schema }: Mistake, input: unknown)
   const entry = exampleEntry(path, input);
   return entry === undefined ? {} : { notes: [`the keys there are ${keysIn(schema).join(", ")}`], help: entry };
 }
+
+const ofKinds =
+  "choose topic, direct, fanout or headers; for an exchange of a plugin, opaque, with its type as exchangeType";
 
 /** The edit for a value. A unit that is a guess says so. */
 function writeItAs(value: unknown, meant: unknown): string | undefined {

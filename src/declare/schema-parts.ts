@@ -33,3 +33,6 @@ export function about<Schema extends z.ZodType>(
 export const duration = z.string().regex(durationPattern);
 export const wholeNumber = z.number().int();
 export const name = z.string().min(1).max(limits.nameLength);
+
+/** The ways to compare the headers of a message. */
+export const headersMatches = ["all", "any", "all-with-x", "any-with-x"] as const;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { names } from "./names-schema.ts";
 import { queueArguments } from "./queue-arguments-schema.ts";
 import { retry } from "./retry-schema.ts";
-import { about, duration, formTexts, limits, name, wholeNumber } from "./schema-parts.ts";
+import { about, duration, formTexts, headersMatches, limits, name, wholeNumber } from "./schema-parts.ts";
 
 // The descriptions below are the texts of the JSON Schema and of docs/declaration.md. The interfaces in `system.ts` and
 // `backoff.ts` repeat them for TypeScript, and a test compares them.
@@ -12,9 +12,7 @@ import { about, duration, formTexts, limits, name, wholeNumber } from "./schema-
 const headerNumber = z.number().min(Number.MIN_SAFE_INTEGER).max(Number.MAX_SAFE_INTEGER);
 
 const headersMatch = z.strictObject({
-  match: z
-    .enum(["all", "any", "all-with-x", "any-with-x"])
-    .describe("The forms with `-with-x` also compare headers whose names begin with `x-`."),
+  match: z.enum(headersMatches).describe("The forms with `-with-x` also compare headers whose names begin with `x-`."),
   headers: z
     .record(name, z.union([z.string(), headerNumber, z.boolean()]))
     .describe('The headers to compare, with the text, number or boolean that each must have. `1` is not `"1"`.'),

@@ -1,4 +1,5 @@
 import { type FoundSource, type Unsaid, leadingInto } from "../../../../adopt/found.ts";
+import { headersMatches } from "../../../../declare/schema-parts.ts";
 import type { HeadersMatch } from "../../../../declare/system.ts";
 import { isNamedForReturning, purposeOf } from "../../../../foreign/purpose.ts";
 import { reservedKeyPrefix, sharedRole } from "../../compile/names.ts";
@@ -135,7 +136,7 @@ function matchesOf(bindings: readonly BrokerBinding[]): {
 /** Null if a declaration cannot say which headers the binding asks for. */
 function matchOf({ arguments: given }: BrokerBinding): HeadersMatch | "all" | null {
   const { "x-match": match = "all", ...all } = given;
-  const way = (["all", "any", "all-with-x", "any-with-x"] as const).find((each) => each === match);
+  const way = headersMatches.find((each) => each === match);
   // Without this form the broker ignores headers whose names begin with x-.
   const headers = Object.entries(all).filter(([name]) => way?.endsWith("-with-x") === true || !name.startsWith("x-"));
   const plain = headers.filter(
