@@ -35,6 +35,7 @@ export function shapeOf(
   const isInitial = (binding: Closure["bindings"][number]): boolean =>
     binding.destination === workQueue && sources.has(binding.source);
   const names = closure.queues.map(({ name }) => name);
+  const leads = publishes ? null : ledTo(closure, contract);
   const text = JSON.stringify([
     version,
     workQueue,
@@ -57,7 +58,10 @@ export function shapeOf(
     ]),
     closure.bindings
       .filter((each) => !isInitial(each))
-      .map((each) => [each.source, each.destination, each.destinationKind, each.routingKey, each.arguments]),
+      .map((each) => {
+        const key = leads?.includes(JSON.stringify(each.source)) === false ? null : each.routingKey;
+        return [each.source, each.destination, each.destinationKind, key, each.arguments];
+      }),
     names.toSorted().map((name) => names.indexOf(name)),
     // Keys that nothing looks at are all alike.
     publishes || !closure.ignoresKeysOf(contract) ? entranceOf(closure, contract) : null,
@@ -72,6 +76,16 @@ export function shapeOf(
   return own
     .toSorted((a, b) => b.name.length - a.name.length)
     .reduce((shape, { name, placeholder }) => shape.replaceAll(JSON.stringify(name).slice(1, -1), placeholder), text);
+}
+
+/** Everything that names the next exchange of a message. No message comes to another one unless somebody publishes it. */
+function ledTo(closure: Closure, { outcomes, retryAfter }: Contract): string {
+  return JSON.stringify([
+    outcomes,
+    retryAfter,
+    [...closure.queues, ...closure.exchanges].map((each) => [each.arguments, policiesOf(closure, each.name)]),
+    closure.bindings.map(({ destination }) => destination),
+  ]);
 }
 
 function policiesOf(closure: Closure, name: string): unknown {
