@@ -1,3 +1,4 @@
+import { count } from "../contract/in-words.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type Changed, type Deployed, deployedOf, underNewNames } from "../migrate/deployed.ts";
 import { changedCounts } from "../compile/budget.ts";
@@ -102,8 +103,19 @@ function withSteps(old: Holding, { system, target }: Changed, environment: strin
   const planned = planMigration(old, system, target);
   if (!planned.ok) return (each) => each;
   const helped = new Set(["RD302", "RD303", ...(planned.value.avoided.length > 0 ? ["RD304", "RD308"] : [])]);
-  const steps = `run redeliver migrate --env ${environment}, which has proved steps for this change`;
+  const { steps: all, moved, sources } = planned.value;
+  const what = [
+    ...(moved.length === 0 ? [] : [`new queues for ${firstOf(moved.map(({ consumer }) => consumer))}`]),
+    ...(sources.length === 0
+      ? []
+      : [`other sources for the publishers of ${firstOf(sources.map(({ name }) => name))}`]),
+  ].join(", and ");
+  const steps = `run redeliver migrate --env ${environment}, which has ${count(all.length, "proved step")}${what === "" ? "" : `, with ${what}`}`;
   return (each) => (helped.has(each.code) ? { ...each, help: `${steps}; or ${each.help}` } : each);
+}
+
+function firstOf(names: readonly string[]): string {
+  return `${names.slice(0, 3).join(", ")}${names.length > 3 ? ` and ${names.length - 3} more` : ""}`;
 }
 
 async function declared(from: string, system: string, options: FromOptions): Promise<Deployed | RefusedChange> {

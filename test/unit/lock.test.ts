@@ -49,7 +49,8 @@ test("check says that nothing changes, or proves the change from the lock of its
   declare(12);
   await redeliver("lock", "--env", "prod");
   declare(3);
-  const fix = "fix  run redeliver migrate --env prod, which has proved steps for this change; or make the change while";
+  const fix =
+    "fix  run redeliver migrate --env prod, which has 2 proved steps, with new queues for billing; or make the change while";
   expect((await redeliver("check", "--env", "prod")).error).toContain(fix);
 });
 
@@ -60,7 +61,9 @@ test("a change that no deployment makes is refused, and the lock stays as it was
   expect((await redeliver("check", "--env", "prod")).error).toContain("error[RD302]");
   const { code, error } = await redeliver("lock", "--env", "prod");
   expect(code).toBe(1);
-  expect(error).toContain("fix  run redeliver migrate --env prod, which has proved steps for this change; or name");
+  expect(error).toContain(
+    "fix  run redeliver migrate --env prod, which has 2 proved steps, with new queues for billing; or name",
+  );
   expect(await redeliver("migrate", "--env", "prod")).toMatchObject({ code: 0 });
   // Without a lock there is no environment to name, and to some changes there are no steps.
   const [shop, old] = ["shop.yaml", "old.yaml"].map((name) => join(folder, name)) as [string, string];
