@@ -54,6 +54,7 @@ test.for([
   [{ "routing-key": ["a"], type: ["b"] }, {}, { match: "all", headers: { "routing-key": "a", type: "b" } }, null],
   [{ "x-type": ["b"] }, {}, { match: "all-with-x", headers: { "x-type": "b" } }, null],
   [{ type: ["b", 'c"d'] }, {}, "all", /filters by type/],
+  [Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, Array(500).fill("x")])), {}, "all", /filters by a, b/],
   [{ type: ["b"] }, { FilterPolicyScope: "MessageBody" }, "all", /by the body/],
   [{ type: [{ prefix: "b" }] }, {}, "all", /filters by type/],
   [

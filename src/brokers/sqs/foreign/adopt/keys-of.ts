@@ -1,5 +1,6 @@
 import type { HeadersMatch } from "../../../../declare/system.ts";
 import { isEntry } from "../../../../foreign/entries.ts";
+import { sqsLimits } from "../../compile/capabilities.ts";
 import { filterOf, policyOf, routingKeyAttribute } from "../../compile/filter.ts";
 import { type AuditedSubscription, known } from "../deployment.ts";
 
@@ -57,6 +58,8 @@ function matchesOf(filter: Readonly<Record<string, unknown>> | null): TakenKeys[
   for (const [name, value] of lists) {
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
     if (!values.every((each): each is string => typeof each === "string")) return null;
+    // SNS refuses a longer filter, but a file may have one.
+    if (all.length * values.length > sqsLimits.filterValues) return null;
     all = all.flatMap(({ headers }) => values.map((each) => ({ match, headers: { ...headers, [name]: each } })));
   }
   const source = { from: { it: "all" }, matches: { it: all } } as const;
