@@ -11,7 +11,7 @@ import { planBack } from "../../src/migrate/plan-back.ts";
 import { type Migration, type MigrationStep, planMigration } from "../../src/migrate/plan-migration.ts";
 import { refuseChange } from "../../src/migrate/refuse-change.ts";
 import { afterRequest } from "../support/change/after-request.ts";
-import { anyDeployment, edited, editNames, renamed } from "../support/change/deployments.ts";
+import { anyDeployment, edited, editNames, renameNames, renamed } from "../support/change/deployments.ts";
 import type { Deployment } from "../support/change/registered.ts";
 import { strandedOn } from "../support/change/stranded.ts";
 import { forAll } from "../support/for-all.ts";
@@ -248,7 +248,24 @@ function checkSteps(planned: Planned): void {
   }
 }
 
+/** A queue passes to another consumer only if that one drains it, or if the declaration says that it is the same. */
+function checkOwners({ from, sides }: Planned): void {
+  const last = (sides.at(-1) as Deployed).system.consumers;
+  for (const { consumer, workQueue } of from.contracts.values()) {
+    const { formerly: first = consumer } = from.system.consumers[consumer] ?? {};
+    for (const [name, own] of sides.flatMap(({ system }) => Object.entries(system.consumers))) {
+      const side = sides.find(({ contracts }) => contracts.get(name)?.workQueue === workQueue);
+      if (side === undefined || workQueue === null) continue;
+      const isDrain = !Object.hasOwn(last, name);
+      const isSaid = name === consumer || [consumer, first].includes(own.formerly ?? "");
+      const isBack = name === first && !Object.hasOwn(last, consumer);
+      expect(isDrain || isSaid || isBack, `${workQueue} of ${consumer} passes to ${name}`).toBe(true);
+    }
+  }
+}
+
 function checkPlan(planned: Planned, migration: Migration): void {
+  checkOwners(planned);
   expect([...faultsOf(planned, eventsOf(planned))]).toEqual([]);
   count("plans");
   if (migration.avoided.length === 0) checkSteps(planned);
@@ -269,45 +286,50 @@ test("plans there and back have no fault, and each mistake in one shows its own"
   const anyFirst = fc.tuple(anyDeployment, fc.constantFrom(true, false, false, false)).map(([drawn, isRenamed]) => {
     return isRenamed ? { ...drawn, ...renamed(drawn, "early") } : drawn;
   });
-  forAll(200, [anyFirst, anyDeployment, fc.constantFrom(...editNames, ...moves)], (first, other, edit) => {
-    const next = edited(first, edit, { ...other, vhost: first.vhost });
-    const from = deployedOf(first);
-    const to = next === null ? null : deployedOf({ ...next, version: first.version });
-    // Under another name of the system nothing drains the old queues, and the plan says so.
-    if (from === null || to === null || from.system.name !== to.system.name) return;
-    const migration = planMigration(from, to.system, to.target);
-    if (!migration.ok) {
-      expect(migration.diagnostics.every(({ code }) => code === "RD306")).toBe(true);
-      // Both would give one consumer's messages to another.
-      for (const { message } of migration.diagnostics) expect(message).toMatch(/ cannot pass to |: its consumer is "/);
-      return count("refused");
-    }
-    const { avoided, gone, sources } = migration.value;
-    const inSteps = migration.value.steps.length > 1 || migration.value.reasons.length > 0;
-    // A consumer that cannot lose its sources alone goes at once, and its queue stays.
-    const isLeft = topologyOf(from).queues.some(
-      ({ role, consumer }) => role === "work" && consumer !== null && !Object.hasOwn(to.system.consumers, consumer),
-    );
-    if (!inSteps && isLeft) return count("left to stay");
-    // Without its first step a plan would be refused, or leave a consumer's messages to nobody.
-    const isRefused = refuseChange(underNewNames(from, to.system), to).length > 0;
-    expect(inSteps).toBe(isRefused || gone.length + avoided.length > 0);
-    if (sources.length > 0) count("sources left");
-    const planned = plannedFrom(from, migration.value);
-    checkPlan(planned, migration.value);
-    for (const present of planned.sides) {
-      const back = planBack(from, present, planned.sides.at(-1) as Deployed);
-      if (!back.ok) {
-        expect(back.diagnostics.every(({ code }) => code === "RD306")).toBe(true);
-        count("no way back");
-        continue;
+  forAll(
+    200,
+    [anyFirst, anyDeployment, fc.constantFrom(...editNames, ...renameNames, ...moves)],
+    (first, other, edit) => {
+      const next = edited(first, edit, { ...other, vhost: first.vhost });
+      const from = deployedOf(first);
+      const to = next === null ? null : deployedOf({ ...next, version: first.version });
+      // Under another name of the system nothing drains the old queues, and the plan says so.
+      if (from === null || to === null || from.system.name !== to.system.name) return;
+      const migration = planMigration(from, to.system, to.target);
+      if (!migration.ok) {
+        expect(migration.diagnostics.every(({ code }) => code === "RD306")).toBe(true);
+        // Both would give one consumer's messages to another.
+        for (const { message } of migration.diagnostics)
+          expect(message).toMatch(/ cannot pass to |: its consumer is "/);
+        return count("refused");
       }
-      checkPlan(plannedFrom(back.value.start, back.value.migration), back.value.migration);
-      const end = back.value.migration.steps.at(-1) as MigrationStep;
-      expect(readDeployed(end.system, end.target)?.compiled).toEqual(from.compiled);
-      count("ways back");
-    }
-  });
+      const { avoided, gone, sources } = migration.value;
+      const inSteps = migration.value.steps.length > 1 || migration.value.reasons.length > 0;
+      // A consumer that cannot lose its sources alone goes at once, and its queue stays.
+      const isLeft = topologyOf(from).queues.some(
+        ({ role, consumer }) => role === "work" && consumer !== null && !Object.hasOwn(to.system.consumers, consumer),
+      );
+      if (!inSteps && isLeft) return count("left to stay");
+      // Without its first step a plan would be refused, or leave a consumer's messages to nobody.
+      const isRefused = refuseChange(underNewNames(from, to.system), to).length > 0;
+      expect(inSteps).toBe(isRefused || gone.length + avoided.length > 0);
+      if (sources.length > 0) count("sources left");
+      const planned = plannedFrom(from, migration.value);
+      checkPlan(planned, migration.value);
+      for (const present of planned.sides) {
+        const back = planBack(from, present, planned.sides.at(-1) as Deployed);
+        if (!back.ok) {
+          expect(back.diagnostics.every(({ code }) => code === "RD306")).toBe(true);
+          count("no way back");
+          continue;
+        }
+        checkPlan(plannedFrom(back.value.start, back.value.migration), back.value.migration);
+        const end = back.value.migration.steps.at(-1) as MigrationStep;
+        expect(readDeployed(end.system, end.target)?.compiled).toEqual(from.compiled);
+        count("ways back");
+      }
+    },
+  );
   // Few of the drawn changes have no steps, and other tests refuse those by name.
   for (const name of ["plans", "steps", "sources left", "ways back", ...Object.keys(mistakes)])
     expect(counts[name], name).toBeGreaterThan(1);

@@ -101,7 +101,6 @@ const edits: Readonly<Record<string, (last: Deployment, other: Deployment) => Pa
         Object.entries(consumersIn(last)).map(([name, own], index) => [index === 0 ? "late" : name, own]),
       ),
     ),
-  "name of a consumer that keeps its queue": (last) => renamed(last, "late"),
   "name of a queue, and retries of the others": (last, other) => {
     const { queue, retry } = firstOf(other);
     const own = Object.entries(consumersIn(last)).map(([name, each], index) => [
@@ -124,6 +123,20 @@ const edits: Readonly<Record<string, (last: Deployment, other: Deployment) => Pa
       sources: Object.fromEntries(Object.keys(system.sources).map((name) => [name, { kind: "direct" }])),
     } as System,
   }),
+};
+
+/** Changes of names that leave queues to consumers of other names, as `formerly` says. */
+const renames: typeof edits = {
+  "name of a consumer that keeps its queue": (last) => renamed(last, "late"),
+  "an earlier name for another consumer": (last, other) => {
+    const [[name, first] = ["", {}], ...others] = Object.entries(consumersIn(last));
+    const late = { ...firstOf(other), queue: undefined };
+    return withConsumers(last, {
+      ...Object.fromEntries(others),
+      [name]: { ...first, queue: "another" },
+      [String(first["formerly"] ?? "late")]: late,
+    });
+  },
 };
 
 /** The last deployment, in which the first consumer has another name and the same queue. */
@@ -162,7 +175,7 @@ function keysLike(own: Record<string, unknown>, other: Deployment): object | und
 
 /** The last deployment with one change; null if nothing would compile. */
 export function edited(last: Deployment, edit: string, other: Deployment): Deployment | null {
-  const changed = { ...last, ...edits[edit]?.(last, other) };
+  const changed = { ...last, ...{ ...edits, ...renames }[edit]?.(last, other) };
   const system = checkSystem(JSON.parse(JSON.stringify(changed.system)) as System);
   if (!system.ok) return null;
   const deployment = { ...changed, system: system.value };
@@ -170,6 +183,7 @@ export function edited(last: Deployment, edit: string, other: Deployment): Deplo
 }
 
 export const editNames: readonly string[] = Object.keys(edits);
+export const renameNames: readonly string[] = Object.keys(renames);
 
 /** Null if it does not compile. */
 export function topologyOf({ system, version, strategy }: Deployment): Topology | null {
