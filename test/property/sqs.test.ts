@@ -225,7 +225,8 @@ describe("a filter takes the same keys as a topic exchange of RabbitMQ, or is re
     const headers = fc.dictionary(fc.constantFrom("type", "region", "x-team"), fc.constantFrom("a", "b"), {
       maxKeys: 3,
     });
-    const match = fc.record({ match: fc.constantFrom("all", "any"), headers: headers.filter(hasKeys) });
+    const forms = fc.constantFrom("all", "all-with-x", "any");
+    const match = fc.record({ match: forms, headers: headers.filter(hasKeys) });
     const counts = { written: 0, several: 0 };
     const matches = fc.uniqueArray(match, { minLength: 1, maxLength: 4, selector: (each) => JSON.stringify(each) });
     forAll(5_000, [matches, headers], (wanted, published) => {
@@ -238,7 +239,7 @@ describe("a filter takes the same keys as a topic exchange of RabbitMQ, or is re
       if (wanted.length > 1) counts.several++;
       const isWanted = wanted.some((each) => {
         const found = Object.entries(each.headers).map(([name, value]) => published[name] === value);
-        return each.match === "all" ? found.every(Boolean) : found.some(Boolean);
+        return each.match === "any" ? found.some(Boolean) : found.every(Boolean);
       });
       expect(isTaken(filter.policy, published)).toBe(isWanted ? "yes" : "no");
     });

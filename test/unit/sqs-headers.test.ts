@@ -21,6 +21,14 @@ test.for([
   ["a header that is no text", [{ match: "all", headers: { version: 2 } }], "2 is not a text"],
   ["one of two headers", [{ match: "any", headers: { type: "a", region: "b" } }], "all combinations"],
   ["different headers", ["type", "region"].map((each) => ({ match: "all", headers: { [each]: "a" } })), "combinations"],
+  [
+    "three of four combinations, one of them in two forms",
+    [
+      ...["a", "b"].map((type) => ({ match: "all", headers: { type, region: "eu" } })),
+      ...["all", "all-with-x"].map((match) => ({ match, headers: { type: "a", region: "us" } })),
+    ],
+    "all combinations",
+  ],
   ["a text with quotes", { match: "all", headers: { type: 'a"b' } }, "as it stands"],
   ["six headers", { match: "all", headers: { a: "1", b: "1", c: "1", d: "1", e: "1", f: "1" } }, "6 attributes"],
 ] as const)("SNS has no filter of %s", ([, files, message]) => {
@@ -49,7 +57,8 @@ test.for([
 
 test.for([
   [{ "routing-key": [{ "anything-but": ["a"] }] }, {}, "all", /has the value \{"anything-but"/],
-  [{ "routing-key": ["a.*"] }, {}, "all", /a topic reads as a pattern/],
+  // As a key of a topic it would be a pattern.
+  [{ "routing-key": ["a.*"] }, {}, { match: "all", headers: { "routing-key": "a.*" } }, null],
   [{ "routing-key": ["a"] }, { FilterPolicyScope: "MessageBody" }, "all", /by the body/],
   [{ "routing-key": ["a"], type: ["b"] }, {}, { match: "all", headers: { "routing-key": "a", type: "b" } }, null],
   [{ "x-type": ["b"] }, {}, { match: "all-with-x", headers: { "x-type": "b" } }, null],
@@ -84,4 +93,41 @@ test.for([
   expect(adopted.draft.system.consumers).toMatchObject({ orders: { from: { events: keys } } });
   const wider = factsOf(adopted).filter((each) => each.includes("declared wider"));
   expect(wider).toEqual(fact === null ? [] : [expect.stringMatching(fact)]);
+});
+
+test.for([
+  // Nothing says the filter of the other queue, so it decides nothing.
+  [
+    { type: ["b"] },
+    { type: [{ prefix: "c" }] },
+    { match: "all", headers: { type: "b" } },
+    "all",
+    /of mail .* filters by type/,
+  ],
+  [{ type: ["b"] }, { "routing-key": [{ suffix: ".a" }, "a"] }, "all", ["#.a"], /of orders .* filters by type/],
+  [{ type: ["b"] }, null, { match: "all", headers: { type: "b" } }, "all", null],
+] as const)("the filters %j and %j of one topic", ([own, other, orders, mail, fact]) => {
+  const subscription = (name: string, filter: object | null) => ({
+    Attributes: {
+      SubscriptionArn: `${topicArnOf("events")}:${name}`,
+      TopicArn: topicArnOf("events"),
+      Protocol: "sqs",
+      Endpoint: arnOf(name),
+      RawMessageDelivery: "true",
+      ...(filter === null ? {} : { FilterPolicy: JSON.stringify(filter) }),
+    },
+  });
+  const queues = ["orders", "mail"].flatMap((name) => [queue(name, redriveTo(`${name}-dlq`)), queue(`${name}-dlq`)]);
+  const listing = [...queues, subscription("orders", own), subscription("mail", other)];
+  const adopted = adoptText(JSON.stringify(listing), "sqs@eu-west-1", "shop", "sqs");
+  const from = (events: unknown) => ({ from: { events } });
+  expect(adopted.draft.system.consumers).toMatchObject({ orders: from(orders), mail: from(mail) });
+  const wider = factsOf(adopted).filter((each) => each.includes("declared wider"));
+  expect(wider).toEqual(fact === null ? [] : [expect.stringMatching(fact)]);
+});
+
+test("a picture names the attributes and their texts", () => {
+  const { compiled } = accepted(provedFrom(ofTypes("order", "invoice")));
+  const labels = brokers.sqs.graphOf(compiled).edges.map(({ label }) => label);
+  expect(labels).toContain("type=order|invoice\nregion=eu");
 });

@@ -69,53 +69,65 @@ function beyond(pattern: string, rest: readonly string[]): Values {
   };
 }
 
-/** The values that SNS takes of each attribute. Null takes everything. */
-export type FilterPolicy = Readonly<Record<string, readonly FilterValue[]>>;
+interface Problem {
+  /** That of the routing key. Left out for the matches of a headers source, which have one problem together. */
+  readonly index?: number;
+  readonly message: string;
+  readonly help: string;
+}
 
-/** The filter policy of one source of a consumer, or the reason that SNS cannot express it. */
+/** The filter policy of one source of a consumer, or the reasons that SNS cannot express it. */
 export function policyOf(
   { from, matches }: Pick<ConsumerPlan, "from" | "matches">,
   source: string,
   kind: SourceInput["kind"],
 ):
-  | { readonly policy: FilterPolicy | null }
-  | { readonly problems: readonly { readonly index?: number; readonly message: string; readonly help: string }[] } {
+  | { readonly policy: Readonly<Record<string, readonly FilterValue[]>> | null }
+  | { readonly problems: readonly Problem[] } {
   const own = matches?.[source];
-  if (own !== undefined) return attributesPolicy(own);
+  if (own !== undefined) {
+    const attributes = attributesOf(own);
+    return "message" in attributes ? { problems: [attributes] } : { policy: attributes.values };
+  }
   const filter = filterOf(from[source] ?? "all", kind);
   if ("problems" in filter) return filter;
   return { policy: filter.values === null ? null : { [routingKeyAttribute]: filter.values } };
 }
 
 /**
- * A message needs one of the listed values of every attribute. So the matches have to be all combinations of such
- * lists, as they are if they differ in one header alone. Source: SNS Developer Guide, "AND/OR logic".
+ * The texts of each attribute that the matches of a headers source take. SNS wants one of the texts of every attribute.
+ * So the matches have to be all combinations of such lists, as they are if they differ in one header alone.
+ * Source: SNS Developer Guide, "AND/OR logic".
  */
-function attributesPolicy(matches: readonly HeadersMatch[]): ReturnType<typeof policyOf> {
-  const one = (message: string, help: string): ReturnType<typeof policyOf> => ({ problems: [{ message, help }] });
+export function attributesOf(
+  matches: readonly HeadersMatch[],
+): { readonly values: Readonly<Record<string, readonly string[]>> } | Problem {
   const names = Object.keys(matches[0]?.headers ?? {});
   const lists = names.map((name) => [...new Set(matches.map(({ headers }) => headers[name]))]);
-  const other = lists.flat().find((value) => typeof value !== "string");
   const areAlike = matches.every(
     ({ match, headers }) =>
       Object.keys(headers).length === names.length &&
       names.every((name) => Object.hasOwn(headers, name)) &&
       (match.startsWith("all") || names.length === 1),
   );
-  if (!areAlike || lists.reduce((all, { length }) => all * length, 1) > matches.length)
-    return one(
-      "a filter of SNS has a list of values for each attribute, and the matches are not all combinations of such lists",
-      'write matches with match: "all" that name the same headers and differ in one, or divide the consumer',
-    );
+  // Two forms of a match may have the same headers.
+  const different = new Set(matches.map(({ headers }) => JSON.stringify(names.map((name) => headers[name]))));
+  if (!areAlike || lists.reduce((all, { length }) => all * length, 1) > different.size)
+    return {
+      message:
+        "a filter of SNS has a list of values for each attribute, and the matches are not all combinations of such lists",
+      help: 'write matches with match: "all" that name the same headers and differ in one, or divide the consumer',
+    };
+  const other = lists.flat().find((value) => typeof value !== "string");
   if (other !== undefined)
-    return one(
-      `the value ${String(other)} is not a text, and Redeliver filters by attributes of the type String alone`,
-      `write the text "${String(other)}", if the publisher sets an attribute of that type`,
-    );
-  const refused = lists.flat().flatMap((value) => {
-    const exact = exactly(String(value));
-    return "message" in exact ? [exact] : [];
-  });
-  if (refused.length > 0) return { problems: refused };
-  return { policy: Object.fromEntries(names.map((name, at) => [name, lists[at]?.map(String) ?? []])) };
+    return {
+      message: `the value ${String(other)} is not a text, and Redeliver filters by attributes of the type String alone`,
+      help: `write the text "${String(other)}", if the publisher sets an attribute of that type`,
+    };
+  const refused = lists
+    .flat()
+    .map((value) => exactly(String(value)))
+    .find((each) => "message" in each);
+  if (refused !== undefined) return refused;
+  return { values: Object.fromEntries(names.map((name, at) => [name, (lists[at] ?? []).map(String)])) };
 }

@@ -1,8 +1,9 @@
 import type { Draft } from "../../../contract/compile-consumer.ts";
+import type { HeadersMatch } from "../../../declare/system.ts";
 import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
 import { sqsDefaults, sqsLimits } from "./capabilities.ts";
 import type { ContractSource, TopicSource } from "./contract.ts";
-import { policyOf, routingKeyAttribute } from "./filter.ts";
+import { attributesOf, policyOf, routingKeyAttribute } from "./filter.ts";
 import { alarmName, topicName } from "./names.ts";
 import type { Retention } from "./retention.ts";
 import { endsOf, type StrategyInput } from "./strategies/strategy.ts";
@@ -151,11 +152,10 @@ function queueOf(
 /** The topics that a consumer's messages come from, with their routing keys; or its work queue itself. */
 export function sourcesOf(
   whole: Plan,
-  plan: ConsumerPlan,
+  { from, matches, order }: ConsumerPlan,
   fifoTopics: ReadonlySet<string>,
   workQueue: string,
 ): readonly ContractSource[] {
-  const { from, matches, order } = plan;
   if (isDirect({ from })) {
     const most = { messageAttributes: sqsLimits.messageAttributes, messageBytes: sqsLimits.sentBytes };
     return [{ queue: workQueue, fifo: order === "per-key", most }];
@@ -164,14 +164,13 @@ export function sourcesOf(
     topic: topicName(whole, source, fifoTopics.has(source)),
     routingKeyAttribute,
     routingKeys,
-    ...(matches?.[source] === undefined ? {} : { attributes: valuesOf(plan, source) }),
+    ...attributesIn(matches?.[source]),
     fifo: fifoTopics.has(source),
     most: { messageAttributes: sqsLimits.messageAttributes, messageBytes: sqsLimits.publishedBytes },
   }));
 }
 
-/** Every value is a text, and a source with another one is refused. */
-function valuesOf(plan: ConsumerPlan, source: string): NonNullable<TopicSource["attributes"]> {
-  const filter = policyOf(plan, source, "headers");
-  return ("policy" in filter && filter.policy !== null ? filter.policy : {}) as NonNullable<TopicSource["attributes"]>;
+function attributesIn(matches: readonly HeadersMatch[] | undefined): Pick<TopicSource, "attributes"> {
+  const attributes = matches === undefined ? undefined : attributesOf(matches);
+  return attributes !== undefined && "values" in attributes ? { attributes: attributes.values } : {};
 }

@@ -10,8 +10,6 @@ export interface TakenKeys {
   readonly wider: string | null;
   /** The same as matches of a headers source. Null if none says the filter. */
   readonly matches: HeadersMatch | readonly HeadersMatch[] | "all" | null;
-  /** True if the filter looks at other attributes than the routing key. */
-  readonly isOfHeaders: boolean;
 }
 
 const wildcard = /(^|\.)[*#](\.|$)/;
@@ -21,10 +19,9 @@ export function keysOf({ filterPolicy, attributes }: AuditedSubscription): Taken
   const filter = known(filterPolicy);
   const isBody = attributes["FilterPolicyScope"] === "MessageBody";
   const others = Object.keys(filter ?? {}).filter((name) => name !== routingKeyAttribute);
-  const isOfHeaders = !isBody && others.length > 0;
   const matches = filterPolicy === "untold" || isBody ? null : matchesOf(filter);
   const taken = (keys: TakenKeys["keys"], reason: string | null): TakenKeys => {
-    return { keys, wider: reason, matches, isOfHeaders };
+    return { keys, wider: reason, matches };
   };
   const wider = (reason: string): TakenKeys => taken("all", reason);
   if (filterPolicy === "untold") return wider("its filter may not be read");
@@ -80,11 +77,19 @@ function patternOf(value: unknown): { readonly key: string; readonly whole: stri
   return isSame ? { key, whole } : null;
 }
 
-/**
- * A topic without any filter takes everything, as a fanout does. With a filter on other attributes it is a headers
- * source, if headers say each of its filters.
- */
+/** The kind that says most of the filters of a topic. One without any filter takes everything, as a fanout does. */
 export function kindOf(all: readonly TakenKeys[]): "headers" | "topic" | "fanout" {
-  if (all.some(({ isOfHeaders }) => isOfHeaders) && all.every(({ matches }) => matches !== null)) return "headers";
+  const unsaid = all.filter(({ wider }) => wider !== null);
+  if (all.filter(({ matches }) => matches === null).length < unsaid.length) return "headers";
   return all.every(({ keys }) => keys === "all") ? "fanout" : "topic";
+}
+
+/** The subscription as a source of a kind declares it. */
+export function takenAs(kind: ReturnType<typeof kindOf>, { keys, wider, matches }: TakenKeys) {
+  if (kind !== "headers") return { keys, wider };
+  if (matches !== null) return { keys: matches, wider: null };
+  return {
+    keys: "all",
+    wider: wider ?? "it has patterns of routing keys, and a headers source compares whole texts",
+  } as const;
 }

@@ -3,7 +3,7 @@ import { sqsLimits } from "../../compile/capabilities.ts";
 import { isBucketArn } from "../../compile/services.ts";
 import { servicesLetIn } from "../audit/policy-access.ts";
 import { type AuditedQueue, type Deployment, known, nameIn } from "../deployment.ts";
-import { keysOf, kindOf } from "./keys-of.ts";
+import { keysOf, kindOf, takenAs } from "./keys-of.ts";
 
 /** The topics with a subscription of the queue, with the keys of their filters, and the services that its policy names. */
 export function sourcesInto(
@@ -16,8 +16,7 @@ export function sourcesInto(
     .filter(({ queueArn }) => queueArn === arn)
     .map((each) => {
       const kind = kindOf(all.filter(({ topicArn }) => topicArn === each.topicArn).map(keysOf));
-      const { keys, matches, wider } = keysOf(each);
-      return { ...each, kind, ...(kind === "headers" ? { keys: matches ?? "all", wider: null } : { keys, wider }) };
+      return { ...each, kind, ...takenAs(kind, keysOf(each)) };
     });
   const said = own.map(({ topicArn, kind, keys }): FoundSource => {
     const topic = nameIn(topicArn);
