@@ -109,6 +109,15 @@ test("under another name of the system the text says what becomes of the old one
   );
   expect(said).toContain("Move the publishers of shop.orders to store.orders.");
   expect(said).toContain("run the old code until these queues are empty: shop.billing");
+  const there = readDeployed(systemOf({ billing: {} }), { broker: "sqs", region: "us-east-1" }) ?? expect.unreachable();
+  const moved = planMigration(there, checked(systemOf({ billing: {} })), {
+    ...there.target,
+    region: "eu-west-1",
+  } as never);
+  expect(accepted(moved).apart).toEqual({
+    queues: expect.arrayContaining(["shop-billing"]),
+    sources: [{ name: "shop-orders", newName: "shop-orders" }],
+  });
   const kept = systemOf({ billing: {} }, { name: "store", formerly: "shop" });
   expect(accepted(planned(systemOf({ billing: {} }), kept, rabbitmq)).apart).toBeNull();
 });

@@ -263,6 +263,11 @@ test("without a deployed declaration, or into a file, it is wrong usage", async 
   expect([said.code, said.error]).toEqual([2, expect.stringContaining("--from")]);
   writeFileSync(steps, "");
   expect(await runCommand(["migrate", next, ...options, "--output", steps])).toMatchObject({ code: 2 });
+  for (const option of [["--wait", "1m"], ["--publishers-moved"]])
+    expect(await runCommand(["migrate", next, ...options, ...option])).toMatchObject({
+      code: 2,
+      error: expect.stringContaining(`${option[0]} needs --next or --apply`),
+    });
 });
 
 test("a strategy that the target names changes in steps, and the old code keeps its own", async () => {
