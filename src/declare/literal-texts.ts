@@ -1,5 +1,6 @@
 import { type Diagnostic, type PathSegment, diagnostic } from "../diagnostics/diagnostic.ts";
 import { asCode } from "./corrections.ts";
+import { isStated } from "./stated-filter.ts";
 import type { System, Taken } from "./system.ts";
 
 /** A text that has a meaning elsewhere, and none here. */
@@ -51,7 +52,7 @@ export function warnOfLiterals({ name, sources, consumers }: System): Diagnostic
 
 /** The keys in a list. Another list has matches of headers. */
 function keysIn(taken: Taken): readonly string[] {
-  return taken === "all" || "match" in taken ? [] : taken.filter((each) => typeof each === "string");
+  return taken === "all" || isStated(taken) || "match" in taken ? [] : taken.filter((each) => typeof each === "string");
 }
 
 function literalKey(key: string, kind: string | undefined, isOnly: boolean): Literal | null {

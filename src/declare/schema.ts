@@ -18,6 +18,16 @@ const headersMatch = z.strictObject({
     .describe('The headers to compare, with the text, number or boolean that each must have. `1` is not `"1"`.'),
 });
 
+const statedFilter = z.strictObject({
+  filterPolicy: z
+    .record(name, z.unknown())
+    .describe("The filter policy of the subscription, in the words of SNS. Redeliver passes it on as it is."),
+  filterPolicyScope: z
+    .enum(["MessageAttributes", "MessageBody"])
+    .optional()
+    .describe("The part of a message that the policy looks at. The default is its attributes."),
+});
+
 const crash = z.strictObject({
   deliveries: about(
     wholeNumber.min(1).max(limits.attempts),
@@ -70,9 +80,12 @@ const deadLetter = z.strictObject({
 const consumer = z.strictObject({
   from: about(
     z
-      .record(z.string(), z.union([z.literal("all"), z.array(z.string().min(1)), headersMatch, z.array(headersMatch)]))
+      .record(
+        z.string(),
+        z.union([z.literal("all"), z.array(z.string().min(1)), headersMatch, z.array(headersMatch), statedFilter]),
+      )
       .optional(),
-    'The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and `#` for any number of words. Of a headers source it is `"all"`, or the headers to match, such as `{ match: "all", headers: { type: "invoice", version: 2 } }`. A list has several such matches. Left out, producers send straight to the work queue.',
+    'The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and `#` for any number of words. Of a headers source it is `"all"`, or the headers to match, such as `{ match: "all", headers: { type: "invoice", version: 2 } }`. A list has several such matches. Of an opaque source on SQS it is `"all"`, or a `filterPolicy` of SNS. Left out, producers send straight to the work queue.',
     { orders: ["order.placed", "order.cancelled"] },
     { orders: "all" },
   ),
@@ -143,7 +156,7 @@ export const soundConsumerSchema = consumer.partial();
 const source = z.strictObject({
   kind: about(
     z.enum(["topic", "direct", "fanout", "headers", "opaque"]),
-    "`topic` matches patterns, `direct` whole routing keys; `fanout` sends everything. `headers` matches headers of the message, on SQS its attributes, and not on Service Bus. `opaque` is an exchange of a plugin, on RabbitMQ only and with `owner: other`: any message may come.",
+    "`topic` matches patterns, `direct` whole routing keys; `fanout` sends everything. `headers` matches headers of the message, on SQS its attributes, and not on Service Bus. `opaque` is an exchange of a plugin of RabbitMQ, with `owner: other`. On SQS it is a topic with filters in SNS's own words. Any message may come.",
     "topic",
   ),
   name: about(

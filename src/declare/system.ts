@@ -6,8 +6,8 @@ import type { QueueArgumentsInput, QueueSettings } from "./queue-arguments.ts";
 export interface SourceInput {
   /**
    * `topic` matches patterns, `direct` whole routing keys; `fanout` sends everything. `headers` matches headers of the
-   * message, on SQS its attributes, and not on Service Bus. `opaque` is an exchange of a plugin, on RabbitMQ only and
-   * with `owner: other`: any message may come.
+   * message, on SQS its attributes, and not on Service Bus. `opaque` is an exchange of a plugin of RabbitMQ, with
+   * `owner: other`. On SQS it is a topic with filters in SNS's own words. Any message may come.
    */
   readonly kind: "topic" | "direct" | "fanout" | "headers" | "opaque";
   /**
@@ -126,8 +126,19 @@ export interface HeadersMatch {
   readonly headers: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** The messages that a consumer takes from one source: by their keys, all of them, or by one of several matches. */
-export type Taken = readonly string[] | "all" | HeadersMatch | readonly HeadersMatch[];
+/** A filter that SNS evaluates, and Redeliver does not. */
+export interface StatedFilter {
+  /** The filter policy of the subscription, in the words of SNS. Redeliver passes it on as it is. */
+  readonly filterPolicy: Readonly<Record<string, unknown>>;
+  /** The part of a message that the policy looks at. The default is its attributes. */
+  readonly filterPolicyScope?: "MessageAttributes" | "MessageBody" | undefined;
+}
+
+/**
+ * The messages that a consumer takes from one source: by their keys, all of them, by one of several matches, or by a
+ * filter of SNS.
+ */
+export type Taken = readonly string[] | "all" | HeadersMatch | readonly HeadersMatch[] | StatedFilter;
 
 type FromInput<Source extends string> = { readonly [Name in Source]?: Taken };
 
@@ -148,8 +159,8 @@ export interface WorkQueueConsumerInput<Source extends string = string> extends 
   /**
    * The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and
    * `#` for any number of words. Of a headers source it is `"all"`, or the headers to match, such as
-   * `{ match: "all", headers: { type: "invoice", version: 2 } }`. A list has several such matches. Left out, producers
-   * send straight to the work queue.
+   * `{ match: "all", headers: { type: "invoice", version: 2 } }`. A list has several such matches. Of an opaque source
+   * on SQS it is `"all"`, or a `filterPolicy` of SNS. Left out, producers send straight to the work queue.
    */
   readonly from?: FromInput<Source> | undefined;
   /** The name of the work queue on the broker. The default is that of the template. */
@@ -190,8 +201,8 @@ export interface EveryInstanceConsumerInput<Source extends string = string> exte
   /**
    * The routing keys taken from each source: a list, or `"all"`. In the list for a topic, `*` stands for one word and
    * `#` for any number of words. Of a headers source it is `"all"`, or the headers to match, such as
-   * `{ match: "all", headers: { type: "invoice", version: 2 } }`. A list has several such matches. Left out, producers
-   * send straight to the work queue.
+   * `{ match: "all", headers: { type: "invoice", version: 2 } }`. A list has several such matches. Of an opaque source
+   * on SQS it is `"all"`, or a `filterPolicy` of SNS. Left out, producers send straight to the work queue.
    */
   readonly from: FromInput<Source>;
   readonly queue?: undefined;

@@ -1,5 +1,6 @@
 import { type Diagnostic, type PathSegment, diagnosed, diagnostic } from "../diagnostics/diagnostic.ts";
 import { fromExpression } from "./literal-texts.ts";
+import { isStated, statedRules } from "./stated-filter.ts";
 import type { HeadersMatch, Taken } from "./system.ts";
 
 /** A source that may have faults. */
@@ -10,7 +11,8 @@ export interface TakenFrom {
 
 /** The rules of the messages that a consumer takes from one source. */
 export function takenRules(path: readonly PathSegment[], taken: Taken, source: TakenFrom): Diagnostic[] {
-  const { kind } = source;
+  const { kind, exchangeType } = source;
+  if (isStated(taken)) return statedRules(path, taken, source);
   const isMatch = taken !== "all" && ("match" in taken || taken.some((each) => typeof each !== "string"));
   if (isMatch || kind === "headers") {
     if (taken === "all") return [];
@@ -18,7 +20,7 @@ export function takenRules(path: readonly PathSegment[], taken: Taken, source: T
   }
   const keys = taken as readonly string[] | "all";
   if (keys === "all") {
-    if (kind !== "direct" && kind !== "opaque") return [];
+    if (kind !== "direct" && (kind !== "opaque" || exchangeType === undefined)) return [];
     return diagnosed("RD110", {
       path,
       message: `a source of kind ${kind} cannot be taken as "all": its bindings have keys`,
@@ -32,6 +34,13 @@ export function takenRules(path: readonly PathSegment[], taken: Taken, source: T
       message: "a fanout source ignores routing keys, so the list would filter nothing",
       value: keys,
       help: 'write "all", or make the source a topic',
+    });
+  if (kind === "opaque" && exchangeType === undefined)
+    return diagnosed("RD110", {
+      path,
+      message: "an opaque source without an exchangeType is a topic of SNS, and has no routing keys here",
+      value: keys,
+      help: 'write "all", or a filter such as { filterPolicy: { eventType: ["order"] } }; of an exchange, its exchangeType',
     });
   if (keys.length === 0)
     return diagnosed("RD109", {

@@ -1,7 +1,8 @@
 import type { Backoff } from "../declare/backoff.ts";
 import { parseDurationMs } from "../declare/duration.ts";
 import type { QueueSettings } from "../declare/queue-arguments.ts";
-import type { Consumer, HeadersMatch, System, Taken } from "../declare/system.ts";
+import { isStated } from "../declare/stated-filter.ts";
+import type { Consumer, HeadersMatch, StatedFilter, System, Taken } from "../declare/system.ts";
 import { type AttemptPlan, jitterPercentOf, schedule } from "./schedule.ts";
 
 /** The meaning of a consumer's declaration on any broker. All durations are whole milliseconds. */
@@ -12,6 +13,8 @@ export interface ConsumerPlan {
   readonly from: { readonly [source: string]: readonly string[] | "all" };
   /** By source of kind headers: the matches, of which a message needs one. `from` has `"all"` for it. */
   readonly matches?: { readonly [source: string]: readonly HeadersMatch[] };
+  /** By source with a filter of SNS. `from` has `"all"` for it, because any message may pass the filter. */
+  readonly filters?: { readonly [source: string]: StatedFilter };
   /** The name of the work queue, if the declaration gives one. */
   readonly queue?: string;
   /** The name of the dead queue, if the declaration gives one. */
@@ -138,28 +141,40 @@ function planConsumer(consumer: string, declared: Consumer): ConsumerPlan {
   });
 }
 
-function planFrom(from: NonNullable<Consumer["from"]>): Pick<ConsumerPlan, "from" | "matches"> {
+function planFrom(from: NonNullable<Consumer["from"]>): Pick<ConsumerPlan, "from" | "matches" | "filters"> {
   const entries = Object.entries(from);
   const matches = entries.flatMap(([source, taken]) => {
     const all = matchesIn(taken);
     return all.length === 0 ? [] : [[source, all] as const];
   });
-  const keys = entries.map(([source, taken]) => [source, matchesIn(taken).length > 0 ? "all" : taken] as const);
+  const filters = entries.flatMap(([source, taken]) => (isStated(taken) ? [[source, taken] as const] : []));
+  const keys = entries.map(([source, taken]) => {
+    return [source, matchesIn(taken).length > 0 || isStated(taken) ? "all" : taken] as const;
+  });
   return {
     from: Object.fromEntries(keys) as ConsumerPlan["from"],
     ...(matches.length === 0 ? {} : { matches: Object.fromEntries(matches) }),
+    ...(filters.length === 0 ? {} : { filters: Object.fromEntries(filters) }),
   };
 }
 
 /** The matches of a headers source. Empty for any other source, and for `"all"`. */
 function matchesIn(taken: Taken): readonly HeadersMatch[] {
-  if (taken === "all") return [];
+  if (taken === "all" || isStated(taken)) return [];
   if ("match" in taken) return [taken];
   return taken.filter((each): each is HeadersMatch => typeof each !== "string");
 }
 
+/** The messages of a source that come to the consumer, in words. Null for routing keys and for all of them. */
+export function chosenText({ matches, filters }: ConsumerPlan, source: string): string | null {
+  const stated = filters?.[source];
+  if (stated === undefined) return matches?.[source] === undefined ? null : matchesText(matches[source]);
+  const { filterPolicy, filterPolicyScope: scope } = stated;
+  return `the filter ${JSON.stringify(filterPolicy)}${scope === "MessageBody" ? " on the body" : ""}`;
+}
+
 /** Matches in words: `all of type=invoice, region=eu; any of version=2`. */
-export function matchesText(matches: readonly HeadersMatch[]): string {
+function matchesText(matches: readonly HeadersMatch[]): string {
   return matches.map(({ match, headers }) => `${match} of ${headerTexts(headers).join(", ")}`).join("; ");
 }
 

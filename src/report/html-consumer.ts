@@ -2,7 +2,7 @@ import type { Keeper } from "../contract/promise.ts";
 import type { StrategyChoice } from "../contract/choose-strategy.ts";
 import { formatDurationMs } from "../declare/duration.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { type ConsumerPlan, isDirect, matchesText, type RetryPlan } from "../plan/plan.ts";
+import { type ConsumerPlan, chosenText, isDirect, type RetryPlan } from "../plan/plan.ts";
 import { graphOfConsumer, nameless, shapeOf } from "./graph-layout.ts";
 import { type Markup, markup, nothing, trusted } from "./markup.ts";
 import { consumersOf, ofConsumers, onTarget } from "./html-filter.ts";
@@ -130,11 +130,7 @@ function renderOrigin(plan: ConsumerPlan): Markup {
   const origin = Object.entries(plan.from).map(
     ([source, keys]) =>
       markup`<dd><b>${source}</b> ${
-        plan.matches?.[source] !== undefined
-          ? matchesText(plan.matches[source])
-          : keys === "all"
-            ? "all messages"
-            : keys.map((key) => markup`<code>${key}</code> `)
+        chosenText(plan, source) ?? (keys === "all" ? "all messages" : keys.map((key) => markup`<code>${key}</code> `))
       }</dd>`,
   );
   return markup`<dl class="facts"><div class="wide"><dt>takes</dt>${isDirect(plan) ? markup`<dd>${directly}</dd>` : origin}</div></dl>`;

@@ -1,6 +1,6 @@
 import { count } from "../contract/in-words.ts";
 import { formatDurationMs } from "../declare/duration.ts";
-import { type ConsumerPlan, isDirect, matchesText, type RetryPlan } from "../plan/plan.ts";
+import { type ConsumerPlan, chosenText, isDirect, type RetryPlan } from "../plan/plan.ts";
 import type { Contract } from "./operations.ts";
 
 /** A duration, or the two between which it lies: `30s`, `30s … 36s`. */
@@ -45,10 +45,8 @@ function unbroken(text: string): string {
 /** The origin of messages without a source. */
 export const directly = "producers, straight to its queue";
 
-function takenText({ matches = {} }: ConsumerPlan, source: string, keys: readonly string[] | "all"): string {
-  const own = matches[source];
-  if (own !== undefined) return matchesText(own);
-  return keys === "all" ? "all" : keys.join(", ");
+function takenText(plan: ConsumerPlan, source: string, keys: readonly string[] | "all"): string {
+  return chosenText(plan, source) ?? (keys === "all" ? "all" : keys.join(", "));
 }
 
 /** The origin of a consumer's messages: `orders (order.placed, order.cancelled)`. */

@@ -34,7 +34,8 @@ beforeAll(() => {
 
 const each = 6;
 const target = { broker: "sqs", region } as const;
-const routed = attributes({ "routing-key": "order.placed" });
+// Every filter of the shapes takes such a message.
+const routed = attributes({ "routing-key": "order.placed", type: "signed-up" });
 
 /** Creates a shape under names of its own. */
 async function create(lab: Lab, { queues, subscriptions = [] }: AdoptedShape, prefix: string) {

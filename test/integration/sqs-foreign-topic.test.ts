@@ -46,7 +46,15 @@ describe.for(withSns)("a topic of another team on $name", (emulator) => {
       files,
     );
     onTestFinished(archive.dispose);
-    for (const { applied } of [shop, store, archive]) expect([...applied.topics]).toEqual([]);
+    const filterPolicy = { type: [{ prefix: "inv" }], size: [{ "anything-but": ["huge"] }] };
+    const audit = await deploy(
+      emulator,
+      { audit: { ...common, ...order, from: { orders: { filterPolicy } } } },
+      "auto",
+      { ...source, kind: "opaque" },
+    );
+    onTestFinished(audit.dispose);
+    for (const { applied } of [shop, store, archive, audit]) expect([...applied.topics]).toEqual([]);
 
     const publish = async (body: string, routingKey: string, more: Record<string, string> = {}): Promise<void> => {
       const group = suffix === "" ? {} : { MessageGroupId: "customer-1", MessageDeduplicationId: body };
@@ -64,13 +72,17 @@ describe.for(withSns)("a topic of another team on $name", (emulator) => {
     onTestFinished(async () => ledger.stop());
     const archived = await consuming(archive, "archive", failing);
     onTestFinished(async () => archived.stop());
+    const audited = await consuming(audit, "audit", failing);
+    onTestFinished(async () => audited.stop());
     await untilCount(archive, "dead", "archive", 1);
+    await untilCount(audit, "dead", "audit", 1);
     await untilCount(shop, "dead", "billing", 2);
     await untilCount(store, "dead", "ledger", 1);
     expect(billing.attemptsOf("placed")).toEqual([1, 2]);
     expect(billing.attemptsOf("cancelled")).toEqual([1, 2]);
     expect(ledger.runs.map(({ body }) => body)).toEqual(["placed", "placed"]);
     expect(archived.runs.map(({ body }) => body)).toEqual(["placed", "placed"]);
+    expect(audited.runs.map(({ body }) => body)).toEqual(["placed", "placed"]);
     expect(await settings()).toEqual(before);
   });
 });

@@ -36,7 +36,9 @@ test.for([
 ] as const)("a source %s is refused", ([, source, on, code]) => {
   const target = parseTarget(on);
   if (!target.ok) throw new Error("no target");
-  const result = compile(checked(declared(JSON.parse(JSON.stringify(source)) as object)), target.value);
+  const sound = JSON.parse(JSON.stringify(source)) as { readonly exchangeType?: unknown };
+  const from = sound.exchangeType === undefined ? "all" : ["10"];
+  const result = compile(checked(declared(sound, from)), target.value);
   expect(result.ok ? [] : result.diagnostics.map((each) => each.code)).toContain(code);
 });
 

@@ -56,16 +56,17 @@ test.for([
 });
 
 test.for([
-  [{ "routing-key": [{ "anything-but": ["a"] }] }, {}, "all", /has the value \{"anything-but"/],
+  [{ "routing-key": [{ "anything-but": ["a"] }] }, {}, "filterPolicy", null],
   // As a key of a topic it would be a pattern.
   [{ "routing-key": ["a.*"] }, {}, { match: "all", headers: { "routing-key": "a.*" } }, null],
-  [{ "routing-key": ["a"] }, { FilterPolicyScope: "MessageBody" }, "all", /by the body/],
+  [{ "routing-key": ["a"] }, { FilterPolicyScope: "MessageBody" }, "filterPolicy", null],
   [{ "routing-key": ["a"], type: ["b"] }, {}, { match: "all", headers: { "routing-key": "a", type: "b" } }, null],
   [{ "x-type": ["b"] }, {}, { match: "all-with-x", headers: { "x-type": "b" } }, null],
-  [{ type: ["b", 'c"d'] }, {}, "all", /filters by type/],
-  [Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, Array(500).fill("x")])), {}, "all", /filters by a, b/],
-  [{ type: ["b"] }, { FilterPolicyScope: "MessageBody" }, "all", /by the body/],
-  [{ type: [{ prefix: "b" }] }, {}, "all", /filters by type/],
+  [{ type: ["b", 'c"d'] }, {}, "filterPolicy", null],
+  [Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, Array(500).fill("x")])), {}, "filterPolicy", null],
+  [{ order: { type: ["b"] } }, { FilterPolicyScope: "MessageBody" }, "filterPolicy", null],
+  [{ type: [{ prefix: "b" }], amount: [{ numeric: [">", 100] }] }, {}, "filterPolicy", null],
+  [{ type: [{ prefix: "b" }], amount: 3 }, {}, "all", /an attribute without a list/],
   [
     { type: ["b", "c"] },
     {},
@@ -75,7 +76,7 @@ test.for([
     ],
     null,
   ],
-  [{ "routing-key": [{ prefix: "a" }] }, {}, "all", /has the value \{"prefix"/],
+  [{ "routing-key": [{ prefix: "a" }] }, {}, "filterPolicy", null],
   [{ "routing-key": [{ prefix: "a." }] }, {}, ["a.#"], /a\.# also takes a/],
   [{ "routing-key": [{ suffix: ".a" }, "a", "b"] }, {}, ["#.a", "b"], null],
 ] as const)("the filter %j with %j takes %j", ([filter, more, keys, fact]) => {
@@ -90,23 +91,23 @@ test.for([
   };
   const listing = JSON.stringify([queue("orders", redriveTo("orders-dlq")), queue("orders-dlq"), { Attributes }]);
   const adopted = adoptText(listing, "sqs@eu-west-1", "shop", "sqs");
-  expect(adopted.draft.system.consumers).toMatchObject({ orders: { from: { events: keys } } });
+  const scope = "FilterPolicyScope" in more ? { filterPolicyScope: more.FilterPolicyScope } : {};
+  const taken = keys === "filterPolicy" ? { filterPolicy: filter, ...scope } : keys;
+  expect(adopted.draft.system.consumers).toMatchObject({ orders: { from: { events: taken } } });
+  const different = JSON.stringify(adopted).includes('"key":"FilterPolicy');
+  expect(different).toBe(fact !== null);
   const wider = factsOf(adopted).filter((each) => each.includes("declared wider"));
   expect(wider).toEqual(fact === null ? [] : [expect.stringMatching(fact)]);
 });
 
 test.for([
-  // Nothing says the filter of the other queue, so it decides nothing.
-  [
-    { type: ["b"] },
-    { type: [{ prefix: "c" }] },
-    { match: "all", headers: { type: "b" } },
-    "all",
-    /of mail .* filters by type/,
-  ],
-  [{ type: ["b"] }, { "routing-key": [{ suffix: ".a" }, "a"] }, "all", ["#.a"], /of orders .* filters by type/],
-  [{ type: ["b"] }, null, { match: "all", headers: { type: "b" } }, "all", null],
-] as const)("the filters %j and %j of one topic", ([own, other, orders, mail, fact]) => {
+  [{ type: ["b"] }, { type: [{ prefix: "c" }] }, "opaque", "filterPolicy", "filterPolicy"],
+  [{ type: ["b"] }, { "routing-key": [{ suffix: ".a" }, "a"] }, "opaque", "filterPolicy", "filterPolicy"],
+  [{ type: [{ prefix: "c" }] }, null, "opaque", "filterPolicy", "all"],
+  [{ type: ["b"] }, null, "headers", { match: "all", headers: { type: "b" } }, "all"],
+  [{ "routing-key": ["b"] }, null, "topic", ["b"], "all"],
+  [null, null, "fanout", "all", "all"],
+] as const)("the filters %j and %j of one topic", ([own, other, kind, orders, mail]) => {
   const subscription = (name: string, filter: object | null) => ({
     Attributes: {
       SubscriptionArn: `${topicArnOf("events")}:${name}`,
@@ -120,10 +121,15 @@ test.for([
   const queues = ["orders", "mail"].flatMap((name) => [queue(name, redriveTo(`${name}-dlq`)), queue(`${name}-dlq`)]);
   const listing = [...queues, subscription("orders", own), subscription("mail", other)];
   const adopted = adoptText(JSON.stringify(listing), "sqs@eu-west-1", "shop", "sqs");
-  const from = (events: unknown) => ({ from: { events } });
-  expect(adopted.draft.system.consumers).toMatchObject({ orders: from(orders), mail: from(mail) });
-  const wider = factsOf(adopted).filter((each) => each.includes("declared wider"));
-  expect(wider).toEqual(fact === null ? [] : [expect.stringMatching(fact)]);
+  const from = (taken: unknown, filterPolicy: unknown) => ({
+    from: { events: taken === "filterPolicy" ? { filterPolicy } : taken },
+  });
+  expect(adopted.draft.system).toMatchObject({
+    sources: { events: { kind } },
+    consumers: { orders: from(orders, own), mail: from(mail, other) },
+  });
+  expect(factsOf(adopted).filter((each) => each.includes("declared wider"))).toEqual([]);
+  expect(JSON.stringify(adopted)).not.toContain('"key":"FilterPolicy');
 });
 
 test("a picture names the attributes and their texts", () => {

@@ -64,10 +64,14 @@ function publishEdges({ subscriptions }: SqsTopology, contract: Contract): Graph
   return subscriptions
     .filter(({ queue }) => queue === contract.workQueue)
     .flatMap(({ topic, queue, deadQueue, consumer }): GraphEdge[] => {
-      const { routingKeys = "all", attributes = null } =
-        topicSources(contract).find((each) => each.topic === topic) ?? {};
+      const {
+        routingKeys = "all",
+        attributes = null,
+        filterPolicy,
+      } = topicSources(contract).find((each) => each.topic === topic) ?? {};
+      const stated = filterPolicy === undefined ? routingKeys : [`filter by ${Object.keys(filterPolicy).join(", ")}`];
       const keys =
-        attributes === null ? routingKeys : Object.entries(attributes).map(([name, all]) => `${name}=${all.join("|")}`);
+        attributes === null ? stated : Object.entries(attributes).map(([name, all]) => `${name}=${all.join("|")}`);
       const from = `topic:${topic}`;
       return [
         { from, to: queue, label: keys === "all" ? "all" : keys.join("\n"), kind: "publish", consumer },

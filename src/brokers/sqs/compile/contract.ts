@@ -1,4 +1,5 @@
 import type { BrokerContract } from "../../../contract/contract.ts";
+import type { StatedFilter } from "../../../declare/system.ts";
 
 /**
  * One operation of a consumer's code on SQS, for one outcome of an attempt. The fields and units are the AWS SDK's. With
@@ -52,6 +53,10 @@ export interface TopicSource {
    * message needs one value of each. Left out for all messages.
    */
   readonly attributes?: Readonly<Record<string, readonly string[]>>;
+  /** Of an opaque source: the filter of SNS that a message has to pass. Left out for none. */
+  readonly filterPolicy?: StatedFilter["filterPolicy"];
+  /** The part of a message that the filter looks at: its attributes, unless this says otherwise. */
+  readonly filterPolicyScope?: StatedFilter["filterPolicyScope"];
   /** A FIFO topic: every message needs a MessageGroupId, which is its key, and a MessageDeduplicationId. */
   readonly fifo: boolean;
   /**

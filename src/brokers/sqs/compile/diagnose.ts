@@ -27,7 +27,7 @@ export function diagnoseNames(plan: Plan, region: string): Diagnostic[] {
   const { system } = plan;
   return oncePerTemplate([
     ...characterProblem(pathOfSystem(plan), system),
-    ...refuseOtherKinds(plan.sources, "Amazon SQS", ["opaque"]),
+    ...refuseOtherKinds(withoutStated(plan.sources), "Amazon SQS", ["opaque"]),
     ...refuseTemplate(plan, "shared", "consumers on Amazon SQS share no queues or topics but sources"),
     ...Object.keys(plan.sources).flatMap((name) => {
       if (plan.sources[name]?.owner === "other") return foreignSourceProblems(plan, name, region);
@@ -57,6 +57,14 @@ export function diagnoseNames(plan: Plan, region: string): Diagnostic[] {
       ];
     }),
   ]);
+}
+
+/** An opaque source without a type of an exchange is a topic, whose subscriptions have filters of SNS. */
+function withoutStated(sources: Plan["sources"]): Plan["sources"] {
+  const others = Object.entries(sources).filter(
+    ([, each]) => each.kind !== "opaque" || each.exchangeType !== undefined,
+  );
+  return Object.fromEntries(others);
 }
 
 function characterProblem(path: readonly string[], name: string): Diagnostic[] {

@@ -94,10 +94,15 @@ export const subscriptionFields = {
   Endpoint: { of: (subscription, { queue }) => queue(subscription.queue) },
   RawMessageDelivery: { of: ({ rawMessageDelivery }) => rawMessageDelivery, unsaid: "false" },
   FilterPolicyScope: {
-    of: ({ filterPolicy }) => (filterPolicy === null ? undefined : "MessageAttributes"),
+    of: ({ filterPolicy, stated }) =>
+      stated === undefined && filterPolicy === null ? undefined : (stated?.filterPolicyScope ?? "MessageAttributes"),
     unsaid: "MessageAttributes",
   },
-  FilterPolicy: { of: ({ filterPolicy }) => filterPolicy ?? undefined, isDocument: true, unsaid: "none" },
+  FilterPolicy: {
+    of: ({ filterPolicy, stated }) => stated?.filterPolicy ?? filterPolicy ?? undefined,
+    isDocument: true,
+    unsaid: "none",
+  },
   // SNS knows no count here: how often it tries is the same for all queues.
   RedrivePolicy: {
     of: ({ deadQueue }, { queue }) => ({ deadLetterTargetArn: queue(deadQueue) }),

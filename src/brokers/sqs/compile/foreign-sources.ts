@@ -67,7 +67,7 @@ function senderProblem(path: readonly string[], arn: string, region: string): Di
  */
 function serviceProblems(arn: string, source: string, consumers: Plan["consumers"]): Diagnostic[] {
   const isBucket = isBucketArn(arn);
-  return consumers.flatMap(({ consumer, from, order }) => {
+  return consumers.flatMap(({ consumer, from, order, ...chosen }) => {
     if (!Object.hasOwn(from, source)) return [];
     const path = ["consumers", consumer];
     if (order === "per-key")
@@ -81,7 +81,8 @@ function serviceProblems(arn: string, source: string, consumers: Plan["consumers
         ],
         help: "leave order out, or let a function of your own send the events on",
       });
-    if (from[source] === "all") return [];
+    const isChosen = [chosen.matches, chosen.filters].some((all) => all?.[source] !== undefined);
+    if (from[source] === "all" && !isChosen) return [];
     return diagnosed("RD216", {
       path: [...path, "from", source],
       message: `${isBucket ? "S3" : "EventBridge"} sends to the queue itself, so no filter can stand between them`,

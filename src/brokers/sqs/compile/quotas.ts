@@ -47,16 +47,20 @@ const quotas = {
   },
 } satisfies Readonly<Record<string, Quota>>;
 
+function isFiltered({ filterPolicy, stated }: SqsTopology["subscriptions"][number]): boolean {
+  return filterPolicy !== null || stated !== undefined;
+}
+
 /** Finds the resources of a system beyond the quotas of SQS and SNS, for every way of deployment. */
 export function diagnoseQuotas(topology: SqsTopology, target: SqsTarget): Diagnostic[] {
   const { topics, subscriptions } = topology;
   const byTopic = Map.groupBy(subscriptions, ({ topic }) => topic);
-  const filtered = subscriptions.filter(({ filterPolicy }) => filterPolicy !== null).length;
+  const filtered = subscriptions.filter(isFiltered).length;
   return [
     ...topics.flatMap(({ name, source, fifo }) => {
       const own = byTopic.get(name) ?? [];
       const path = ["sources", source];
-      const filterPolicies = own.filter(({ filterPolicy }) => filterPolicy !== null).length;
+      const filterPolicies = own.filter(isFiltered).length;
       return [
         ...(fifo ? beyond(quotas.fifoSubscriptions, own.length, path, `the FIFO topic ${name} would have`) : []),
         ...beyond(quotas.topicFilters, filterPolicies, path, `the topic ${name} would have`),

@@ -74,6 +74,7 @@ export function addConsumer(draft: TopologyDraft, resources: ConsumerResources):
       queue: names.workQueue,
       consumer: plan.consumer,
       filterPolicy: "policy" in filter ? filter.policy : null,
+      ...(plan.filters?.[source] === undefined ? {} : { stated: plan.filters[source] }),
       rawMessageDelivery: true,
       deadQueue: names.undelivered,
     });
@@ -152,7 +153,7 @@ function queueOf(
 /** The topics that a consumer's messages come from, with their routing keys; or its work queue itself. */
 export function sourcesOf(
   whole: Plan,
-  { from, matches, order }: ConsumerPlan,
+  { from, matches, filters, order }: ConsumerPlan,
   fifoTopics: ReadonlySet<string>,
   workQueue: string,
 ): readonly ContractSource[] {
@@ -165,6 +166,7 @@ export function sourcesOf(
     routingKeyAttribute,
     routingKeys,
     ...attributesIn(matches?.[source]),
+    ...filters?.[source],
     fifo: fifoTopics.has(source),
     most: { messageAttributes: sqsLimits.messageAttributes, messageBytes: sqsLimits.publishedBytes },
   }));

@@ -1,3 +1,5 @@
+import type { StatedFilter } from "../../../declare/system.ts";
+
 /** The encryption of a queue's messages. Amazon manages the keys of SSE-SQS; a KMS key is the account's own. */
 export type SqsEncryption =
   | { readonly kind: "sqs" }
@@ -78,6 +80,8 @@ export interface SnsSubscription {
   readonly consumer: string;
   /** On message attributes; null takes everything. */
   readonly filterPolicy: Readonly<Record<string, readonly unknown[]>> | null;
+  /** The filter that the declaration states in the words of SNS. The model does not follow it: any message may pass. */
+  readonly stated?: StatedFilter;
   /** The queue receives the publisher's body and attributes, not an envelope. */
   readonly rawMessageDelivery: true;
   /** The queue for a message that the topic could not deliver. No message that a handler fails on comes here. */

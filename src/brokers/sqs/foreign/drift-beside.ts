@@ -1,6 +1,6 @@
 import { isEntry } from "../../../foreign/entries.ts";
 import { type Beside, type DifferentSetting, loss, otherwise } from "../../drift.ts";
-import type { SqsQueue } from "../compile/topology.ts";
+import type { SnsSubscription, SqsQueue } from "../compile/topology.ts";
 import { anyoneMaySend, isAboutTransport, othersLetIn, serviceMaySend } from "./audit/policy-access.ts";
 import { type AuditedQueue, type AuditedSubscription, type LambdaMapping, known } from "./deployment.ts";
 
@@ -44,10 +44,15 @@ export function besideQueue(
 }
 
 export function besideSubscription(
+  { stated }: SnsSubscription,
   { filterPolicy }: AuditedSubscription,
   settings: readonly DifferentSetting[],
 ): Beside {
   const differs = new Set(settings.map(({ key }) => key));
+  if (stated !== undefined && (differs.has("FilterPolicy") || differs.has("FilterPolicyScope")))
+    return known(filterPolicy) === null
+      ? otherwise("it also delivers messages that the declared filter leaves out")
+      : loss("the model follows neither filter, so this one may drop messages that the declared one takes");
   if (differs.has("FilterPolicyScope"))
     return loss("SNS looks for the routing key in the body of a message, and drops a message without it there");
   if (differs.has("FilterPolicy") && Object.values(known(filterPolicy) ?? {}).some(hasOtherOperator))

@@ -119,7 +119,7 @@ function subscriptions(topology: SqsTopology, found: Found): Compared {
     unread.push(...unsaid.map((attribute) => `SNS does not say ${attribute} of the subscription of ${name}`));
     if (settings.length === 0) return [];
     const changed = subscriptionAsFound(each, subscription, found);
-    const beside = besideSubscription(each, settings);
+    const beside = besideSubscription(subscription, each, settings);
     return [{ change: "different", kind: "subscription", name, settings, beside, apply: put([changed]) }];
   });
   const extra = [...there.values()].flatMap((each): Difference[] => {

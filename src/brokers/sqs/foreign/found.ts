@@ -116,6 +116,8 @@ export function subscriptionAsFound(
     return [attribute, values.map((each) => each ?? {})];
   });
   const deadQueue = deadLetterArn === null ? "" : namedIn(found, known(deadLetterArn) ?? declared.deadQueue);
-  const filter = filterPolicy === "untold" ? declared.filterPolicy : null;
-  return { ...declared, deadQueue, filterPolicy: known(filterPolicy) === null ? filter : Object.fromEntries(filters) };
+  // The model follows no stated filter.
+  const asDeclared = filterPolicy === "untold" || declared.stated !== undefined ? declared.filterPolicy : null;
+  const isOpen = known(filterPolicy) === null || declared.stated !== undefined;
+  return { ...declared, deadQueue, filterPolicy: isOpen ? asDeclared : Object.fromEntries(filters) };
 }

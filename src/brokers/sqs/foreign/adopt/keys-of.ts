@@ -1,55 +1,64 @@
-import type { HeadersMatch } from "../../../../declare/system.ts";
+import { isSoundPolicy } from "../../../../declare/stated-filter.ts";
+import type { HeadersMatch, StatedFilter } from "../../../../declare/system.ts";
 import { isEntry } from "../../../../foreign/entries.ts";
 import { sqsLimits } from "../../compile/capabilities.ts";
 import { filterOf, policyOf, routingKeyAttribute } from "../../compile/filter.ts";
 import { type AuditedSubscription, known } from "../deployment.ts";
 
-/** The routing keys that a subscription takes, with the reason if they are more than its filter lets through. */
+/** The messages that a subscription takes, in each form that a declaration has for them. */
 export interface TakenKeys {
-  readonly keys: readonly string[] | "all";
+  /** As routing keys. Null if none say its filter. */
+  readonly keys: readonly string[] | "all" | null;
+  /** The reason why the keys take more than the filter. */
   readonly wider: string | null;
-  /** The same as matches of a headers source. Null if none says the filter. */
+  /** As matches of a headers source. Null if none say its filter. */
   readonly matches: HeadersMatch | readonly HeadersMatch[] | "all" | null;
+  /** The filter itself. Null if no declaration can state it. */
+  readonly stated: StatedFilter | "all" | null;
 }
 
 const wildcard = /(^|\.)[*#](\.|$)/;
 
-/** Reads a filter policy as routing keys. Keys that no filter of Redeliver's says become `all`, because that loses nothing. */
+const everything: TakenKeys = { keys: "all", wider: null, matches: "all", stated: "all" };
+
+/** Reads a filter policy. An unreadable one counts as none, because that loses nothing. */
 export function keysOf({ filterPolicy, attributes }: AuditedSubscription): TakenKeys {
   const filter = known(filterPolicy);
+  if (filterPolicy === "untold") return { ...everything, wider: "its filter may not be read" };
+  if (filter === null || Object.keys(filter).length === 0) return everything;
   const isBody = attributes["FilterPolicyScope"] === "MessageBody";
-  const others = Object.keys(filter ?? {}).filter((name) => name !== routingKeyAttribute);
-  const matches = filterPolicy === "untold" || isBody ? null : matchesOf(filter);
-  const taken = (keys: TakenKeys["keys"], reason: string | null): TakenKeys => {
-    return { keys, wider: reason, matches };
+  const stated = { filterPolicy: filter, ...(isBody ? { filterPolicyScope: "MessageBody" as const } : {}) };
+  const keys = isBody ? null : routingKeysOf(filter);
+  return {
+    keys: keys?.keys ?? null,
+    wider: keys?.wider ?? null,
+    matches: isBody ? null : matchesOf(filter),
+    stated: isSoundPolicy(stated) ? stated : null,
   };
-  const wider = (reason: string): TakenKeys => taken("all", reason);
-  if (filterPolicy === "untold") return wider("its filter may not be read");
-  if (filter === null) return taken("all", null);
-  if (isBody) return wider("it filters by the body of a message");
-  if (others.length > 0) return wider(`it filters by ${others.join(", ")}, and not only by lists of texts`);
-  const value = filter[routingKeyAttribute];
+}
+
+/** The filter as routing keys, with the reason if they take more. Null if none say it. */
+function routingKeysOf(filter: Readonly<Record<string, unknown>>) {
+  const { [routingKeyAttribute]: value, ...others } = filter;
+  if (Object.keys(others).length > 0) return null;
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   const texts = values.filter((each) => typeof each === "string");
   const patterns = values.map(patternOf);
-  const unsaid = values.findIndex((each, index) => typeof each !== "string" && patterns[index] === null);
-  if (unsaid !== -1) return wider(`it has the value ${JSON.stringify(values[unsaid])}`);
+  const isSaid = values.every((each, index) => typeof each === "string" || patterns[index] !== null);
+  if (!isSaid || texts.some((text) => wildcard.test(text) || text === "")) return null;
   const added = patterns.findLast((pattern) => pattern !== null && !texts.includes(pattern.whole));
-  const odd = texts.find((text) => wildcard.test(text) || text === "");
-  if (odd !== undefined) return wider(`it has the value ${JSON.stringify(odd)}, which a topic reads as a pattern`);
   // A pattern compiles to its text and the rest, in this order. SNS and the provider compare a filter with its order.
   const keys = values.flatMap((each, index) => {
     if (typeof each !== "string") return patterns[index]?.key ?? [];
     const next = patterns.findIndex((pattern) => pattern?.whole === each);
     return next === -1 || next > index + 1 ? each : [];
   });
-  return taken(keys, added ? `the key ${added.key} also takes ${added.whole}` : null);
+  return { keys, wider: added ? `the key ${added.key} also takes ${added.whole}` : null };
 }
 
 /** One match for each combination of the values. */
-function matchesOf(filter: Readonly<Record<string, unknown>> | null): TakenKeys["matches"] {
-  const lists = Object.entries(filter ?? {});
-  if (lists.length === 0) return "all";
+function matchesOf(filter: Readonly<Record<string, unknown>>): TakenKeys["matches"] {
+  const lists = Object.entries(filter);
   const match = lists.some(([name]) => name.startsWith("x-")) ? "all-with-x" : "all";
   let all: readonly HeadersMatch[] = [{ match, headers: {} }];
   for (const [name, value] of lists) {
@@ -77,19 +86,16 @@ function patternOf(value: unknown): { readonly key: string; readonly whole: stri
   return isSame ? { key, whole } : null;
 }
 
-/** The kind that says most of the filters of a topic. One without any filter takes everything, as a fanout does. */
-export function kindOf(all: readonly TakenKeys[]): "headers" | "topic" | "fanout" {
-  const unsaid = all.filter(({ wider }) => wider !== null);
-  if (all.filter(({ matches }) => matches === null).length < unsaid.length) return "headers";
-  return all.every(({ keys }) => keys === "all") ? "fanout" : "topic";
+/** The kind that says the filters of all subscriptions of a topic. One without any filter takes everything, as a fanout does. */
+export function kindOf(all: readonly TakenKeys[]): "headers" | "topic" | "fanout" | "opaque" {
+  if (all.every(({ keys }) => keys === "all")) return "fanout";
+  if (all.every(({ keys }) => keys !== null)) return "topic";
+  return all.every(({ matches }) => matches !== null) ? "headers" : "opaque";
 }
 
 /** The subscription as a source of a kind declares it. */
-export function takenAs(kind: ReturnType<typeof kindOf>, { keys, wider, matches }: TakenKeys) {
-  if (kind !== "headers") return { keys, wider };
-  if (matches !== null) return { keys: matches, wider: null };
-  return {
-    keys: "all",
-    wider: wider ?? "it has patterns of routing keys, and a headers source compares whole texts",
-  } as const;
+export function takenAs(kind: ReturnType<typeof kindOf>, { keys, wider, matches, stated }: TakenKeys) {
+  const taken = kind === "headers" ? matches : kind === "opaque" ? stated : keys;
+  if (taken === null) return { keys: "all", wider: "its filter has an attribute without a list of values" } as const;
+  return { keys: taken, wider: taken === keys ? wider : null };
 }
