@@ -21,6 +21,8 @@ import type { Said } from "../support/run-command.ts";
 const attempts = 4;
 /** On each version. `REDELIVER_KILLS=20` takes about five minutes. */
 const kills = Number(process.env["REDELIVER_KILLS"] ?? 10);
+/** In each queue. `REDELIVER_MESSAGES=2000` takes about eight minutes beside other suites. */
+const messages = Number(process.env["REDELIVER_MESSAGES"] ?? 200);
 
 function declaration(own: object) {
   const consumer = {
@@ -65,7 +67,7 @@ test.concurrent.each(inject("brokers"))(
       return driven;
     };
     try {
-      await world.fill(200);
+      await world.fill(messages);
       const old = await start("billing-before");
       await start("mail");
       await sleep(2_000);

@@ -101,7 +101,7 @@ export async function produce(url: string, contracts: readonly Contract[]) {
           return own + Number(kept ?? 0) > 0 ? [`${String(name)} holds ${own} messages`] : [];
         });
       };
-      for (let quiet = 0, tries = 0; quiet < 8 && tries < 120; tries++) {
+      for (let quiet = 0, tries = 0; quiet < 8 && tries < 600; tries++) {
         quiet = (await busy()).length === 0 ? quiet + 1 : 0;
         await sleep(1_000);
       }
