@@ -8,10 +8,10 @@ import { deadQueue, fill, idsOf, shop, stage, workQueue } from "../support/dead-
 import { type DeployedSystem, sleep, until } from "../support/deployed-system.ts";
 import { checked } from "../support/examples.ts";
 import { drive } from "../support/drive.ts";
-import { type Answer } from "../support/run-command.ts";
+import { type Answer, answerOf, runCommand } from "../support/run-command.ts";
 import { brokers } from "../support/live.ts";
 import { createManagement } from "../support/management.ts";
-import { ask, askDeclared } from "../support/dead-command.ts";
+import { ask, askDeclared, at } from "../support/dead-command.ts";
 
 /** The most letters that one lost connection may double. */
 const windowLetters = 100;
@@ -75,8 +75,11 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
     const system = await stage(broker);
     const ids = await fill(system, deadQueue, 30);
     const consumer = await drive({ url: system.url, contract: system.contract("billing"), decide: () => "permanent" });
+    let id = "";
     for (let generation = 1; generation <= 2; generation++) {
-      expect(await redriven(system, "--confirm", "30", "--wait", "10s")).toMatchObject({
+      const stopped = await redriven(system, "--confirm", "30", "--wait", "10s");
+      ({ id } = stopped);
+      expect(stopped).toMatchObject({
         code: 3,
         sent: 1,
         diedAgain: 1,
@@ -95,6 +98,9 @@ describe.for(brokers())("a redrive on RabbitMQ $version", { timeout: 300_000 }, 
     const left = idsOf(await system.drain(deadQueue));
     expect(left.filter((id) => !sent.has(id))).toEqual(ids.filter((id) => !sent.has(id)));
     expect(left.toSorted()).toEqual(ids.toSorted());
+    await system.channel.deleteQueue(deadQueue);
+    const resumed = await answerOf(runCommand(["dead", "resume", id, ...at(system)]));
+    expect(resumed).toMatchObject({ code: 1, diagnostics: [{ code: "RD805", path: deadQueue }] });
   });
 
   test("works beside a consumer, and refuses a queue that is consumed", async () => {

@@ -148,13 +148,14 @@ async function connect(connection: RabbitmqPlace): Promise<DeadLetters> {
       await lock(connection, await model(), queue, holder);
       locked = [queue, holder];
     },
-    settle: async (queue) => {
-      const untilMs = performance.now() + backWithinMs;
-      const channel = await openChannel(await model());
-      while ((await countsOf(channel, queue)).consumerCount > 0 && performance.now() < untilMs)
-        await setTimeout(askEveryMs);
-      await channel.close();
-    },
+    settle: (queue) =>
+      toldBy(connection, queue, async () => {
+        const untilMs = performance.now() + backWithinMs;
+        const channel = await openChannel(await model());
+        while ((await countsOf(channel, queue)).consumerCount > 0 && performance.now() < untilMs)
+          await setTimeout(askEveryMs);
+        await channel.close();
+      }),
     close: async () => void (await opened?.then(endLook, () => undefined)),
   };
 }
