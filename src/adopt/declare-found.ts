@@ -78,7 +78,9 @@ export function declareFound(found: FoundSystem, name: string, separator: string
       consumers: Object.fromEntries(written.map(({ key, declared }) => [key, declared])),
     },
     comments: [
-      ...(isPrefixed ? [] : [{ path: ["names", "queue"], text: "the work queues are named as today" }]),
+      ...(isPrefixed
+        ? []
+        : [{ path: ["names", "queue"], text: "a work queue has the name of its consumer, as today" }]),
       ...(dead === byDefault ? [] : [{ path: ["names", "dead"], text: "the dead queues are named as today" }]),
       ...[...sources.values()].map(({ key, source }) => ({ path: ["sources", key], text: source.from })),
       ...written.flatMap(({ comments }) => comments),

@@ -205,6 +205,6 @@ async function write(
   if (output === undefined) {
     await print(yaml);
     writeError(`\n${renderAdoption(adopted, paintOn(process.stderr), forget)}`);
-  } else await print(renderAdoption(adopted, paintOn(process.stdout), forget));
+  } else await print(renderAdoption(adopted, paintOn(process.stdout), forget, inShell(output)));
   return exitCode;
 }

@@ -9,8 +9,10 @@ import type { Adopted } from "../migrate/adopt.ts";
  * The steps of a consumer to a new queue. Both queues are bound for a moment, because the other order loses messages.
  *
  * @param hasState true if another program owns the ways into the old queue, and would make them again
+ * @param file the file of the declaration, as a person types it
  */
-export function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: boolean): string {
+export function renderMove(move: Move, adopted: Adopted, hasState: boolean, file: string): string {
+  const { draft, isMoved } = adopted;
   const { consumer, queue, next, keptDead, backWays, letters, waits, sharedWaits, used, takenOver, isOrdered } = move;
   const back = [...waits, ...sharedWaits].filter((each) => !takenOver.includes(each));
   const emptied = [...used.filter(isEnding).map((each) => each.queue), ...sharedWaits];
@@ -34,12 +36,17 @@ export function renderMove(move: Move, { draft, isMoved }: Adopted, hasState: bo
     ],
     ...(letters === null || keptDead !== null
       ? []
-      : [[...renderRedrive(letters, queue, whileOld, false), ...toNewCode(letters, queue, consumer)]]),
+      : [
+          [
+            ...renderRedrive(letters, queue, whileOld, false),
+            ...toNewCode(letters, queue, wordsFor(adopted, consumer, file)),
+          ],
+        ]),
     [
       ...(keptDead === null || letters === null
         ? []
         : [
-            `look again at the letters of ${keptDead} that died in ${queue}: ${letters.isShared ? `send or export them now, because no redrive sends them without ${queue}` : `without ${queue} they go to ${next}, by FILE --target TARGET --consumer ${inShell(consumer)} --queue ${inShell(keptDead)}`}`,
+            `look again at the letters of ${keptDead} that died in ${queue}: ${letters.isShared ? `send or export them now, because no redrive sends them without ${queue}` : `without ${queue} they go to ${next}, by ${wordsFor(adopted, consumer, file)} --queue ${inShell(keptDead)}`}`,
           ]),
       ...(isFed
         ? []
@@ -110,13 +117,15 @@ export function renderStay(
           ],
         ]),
     ...renderOldWays(oldWays, hasState),
-    ...renderLettersEnd(letters),
+    ...(letters?.dead === deadQueue ? [] : renderLettersEnd(letters)),
   ]);
 }
 
 /** The end of a dead queue, unless letters of others come into it. */
 function renderLettersEnd(letters: LettersOut | null): Steps {
-  if (letters === null || letters.isShared) return [];
+  if (letters === null) return [];
+  if (letters.isShared)
+    return [[`leave ${letters.dead} as long as letters of others come into it, and delete it when it is empty`]];
   return [
     [
       `when ${areEmpty([letters.dead, ...letters.before.map((each) => each.queue)])}${alsoWhen(letters.before)}, and no other consumer's letters come into ${letters.dead}, send:`,
@@ -197,12 +206,18 @@ function renderWaysIn({ queue, next, unbind, choosing, ...ways }: Move, hasState
 }
 
 /** The way of letters that the old code cannot handle. */
-function toNewCode({ limit, isShared }: LettersOut, queue: string, consumer: string): readonly string[] {
+function toNewCode({ limit, redrive }: LettersOut, queue: string, words: string): readonly string[] {
   if (limit !== null) return [];
-  const words = `FILE --target TARGET --consumer ${inShell(consumer)}`;
   return [
-    `letters that the old code cannot handle go to the new code, and with --stop-above 100 to its dead queue: ${isShared ? `add ${words}` : `put ${words} in place of --work-queue ${inShell(queue)}`}`,
+    "letters that the old code cannot handle: export or discard them, or send those to the new code that it can handle. Many that die there make its circuit breaker pause all messages:",
+    redrive.replace("dead redrive", `dead redrive ${words}`).replace(` --work-queue ${inShell(queue)}`, ""),
   ];
+}
+
+/** The words that name a consumer of the declaration. A target with settings has a file of its own. */
+function wordsFor({ draft, proved }: Adopted, consumer: string, file: string): string {
+  const hasSettings = Object.keys(draft.options).length > 0;
+  return `${file} --target ${hasSettings ? "TARGET" : proved.compiled.target} --consumer ${inShell(consumer)}`;
 }
 
 /** The way of the letters back to the old code, which may know what to do with them. */
@@ -224,7 +239,7 @@ function renderRedrive(
     // The management API shows a new policy, also one of the deployment, after up to 10 s.
     ...(policy === null && !isKept ? [] : ["sleep 10"]),
     redrive,
-    "this only counts the letters: run it again with the --confirm that it prints, to send them. It stops if more than 10 % die again",
+    "this only counts the letters: run it again with the --confirm that it prints, to send them. If others have come meanwhile, count again. It stops if more than 10 % die again",
     // The step that deletes the queue ends the policy as well.
     ...(isShared && policy !== null ? ["when it has sent them, end the policy:", policy.end] : []),
     ...(isShared

@@ -24,8 +24,14 @@ export const againstFound = ({ effect }: Adopted): DriftWords => ({
  * are at the end of the declaration.
  *
  * @param forget the commands that take resources out of the state of another program; null if no state was read
+ * @param file the file of the declaration, as a person types it
  */
-export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget: readonly string[] | null): string {
+export function renderAdoption(
+  adopted: Adopted,
+  colour: boolean | Paint,
+  forget: readonly string[] | null,
+  file = "FILE",
+): string {
   const { proved, isMoved, isBroken, refused, findings, imports, added, fixed, newPolicies } = adopted;
   const judged = adopted.judged?.filter((each) => !newPolicies.includes(each)) ?? null;
   const losses = [...adopted.unsaid.filter(({ isLoss }) => isLoss), ...lossesWithout(adopted)];
@@ -74,13 +80,15 @@ export function renderAdoption(adopted: Adopted, colour: boolean | Paint, forget
         ]),
     ...(adopted.unsaid.length === 0
       ? []
-      : [`The comments at the end of the declaration have what it cannot say (${adopted.unsaid.length}).\n`]),
+      : [
+          `The comments at the end of the declaration have what it cannot say (${groupedByFact(adopted.unsaid).length}).\n`,
+        ]),
     ...(cannotChange.length === 0
       ? []
       : [
           `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ", so their consumers move. --json shows what would happen to a message"}:\n${renderFixed(cannotChange, fixed, moving.size > 0)}`,
         ]),
-    ...imports.moves.map((move) => renderMove(move, adopted, forget !== null)),
+    ...imports.moves.map((move) => renderMove(move, adopted, forget !== null, file)),
     ...imports.stays.map((stay) => renderStay(stay, forget !== null)),
     `there     ${counted(there)}, ${there === 0 ? "so nothing needs an import" : "which an import can take over"}\nnew       ${counted(added)}, which a deployment makes with these retries\n`,
     ...(forget === null || forget.length === 0

@@ -92,7 +92,7 @@ test("a dead queue goes only when the queues where its letters wait are empty", 
     "4. while the old code runs, and when pay.retry, pay.hold are empty, because letters wait there, send the letters of pay.dead again:",
   );
   expect(lines).toContain(
-    "letters that the old code cannot handle go to the new code, and with --stop-above 100 to its dead queue: put FILE --target TARGET --consumer pay in place of --work-queue pay",
+    "npx redeliver dead redrive FILE --target rabbitmq@4.3 --consumer pay --queue pay.dead --url amqp://USER@HOST/%2F --management-url http://HOST:15672",
   );
   const last = lines.findIndex((line) => line.startsWith("6. "));
   expect(lines.slice(last, last + 4)).toEqual([
