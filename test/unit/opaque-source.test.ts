@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import { checkSystem, compile, type CompiledSystem, parseTarget } from "../../src/index.ts";
+import { checkTarget } from "../../src/brokers/index.ts";
+import { brokers, checkSystem, compile, type CompiledSystem, parseTarget } from "../../src/index.ts";
 import { accepted, checked } from "../support/examples.ts";
 import { adoptText } from "../support/reported-by-adopt.ts";
 import { binding, exchange, queue, vhosts } from "../support/known-topologies.ts";
@@ -23,6 +24,14 @@ test.each(["native", "staged", "waits"] as const)("%s binds to the exchange, and
   expect(topology.bindings.filter(({ source }) => source === "events")).toMatchObject([
     { destination: "shop.billing", routingKey: "10", arguments: {} },
   ]);
+});
+
+test("an unchanged declaration of it is no difference", () => {
+  const target = { broker: "rabbitmq", version: "4.3" } as const;
+  const compiled = accepted(compile<"rabbitmq">(checked(declared(hash)), target));
+  const { compare, deploymentOf } = brokers.rabbitmq.differ;
+  const found = accepted(compare(deploymentOf(compiled), compiled, accepted(checkTarget<"rabbitmq">(target))));
+  expect(found.differences).toEqual([]);
 });
 
 test.for([

@@ -113,7 +113,9 @@ export function brokerTopologyOf(
   topology: Pick<Topology, "exchanges" | "queues" | "bindings" | "policies" | "assumed">,
 ): BrokerTopology {
   return Object.freeze({
-    exchanges: topology.exchanges.map(({ name, kind, arguments: given }) => ({ name, kind, arguments: given })),
+    exchanges: topology.exchanges.map(({ name, kind, pluginType, arguments: given }) => {
+      return { name, kind, arguments: given, ...(pluginType === undefined ? {} : { pluginType }) };
+    }),
     queues: topology.queues.map(({ name, arguments: given }): BrokerQueue => {
       const kind = given["x-queue-type"];
       return { name, kind: kind === "quorum" || kind === "stream" ? kind : "classic", arguments: given };
