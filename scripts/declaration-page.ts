@@ -76,6 +76,7 @@ const surroundings: Readonly<Record<string, Data>> = {
 /** The other properties of a source, where an example belongs together with them. */
 const sourceOf: Readonly<Record<string, (target: string) => Data>> = {
   exchangeType: () => ({ kind: "opaque", owner: "other", name: "events" }),
+  arguments: () => ({ kind: "topic", owner: "other", name: "events" }),
   owner: (target) => ({
     kind: "topic",
     name: target.startsWith("sqs") ? "arn:aws:sns:eu-west-1:111122223333:events" : "events",

@@ -60,7 +60,7 @@ export const compileProblems = {
   ),
   RD222: error(
     "The source of another owner cannot be used",
-    "A source with `owner: other` is an exchange or topic that somebody else made. On RabbitMQ its name is that of the exchange, and an exchange of a plugin has the kind `opaque` and an `exchangeType`. On SQS its name is the ARN of an SNS topic, because the topic may lie in another account or region. Only a FIFO topic delivers to a consumer in order. On Service Bus it is the name of a topic in the same namespace.",
+    "A source with `owner: other` is an exchange or topic that somebody else made. On RabbitMQ its name is that of the exchange, and an exchange of a plugin has the kind `opaque` and an `exchangeType`. Only there it may have `arguments`, which are compared with those of the exchange. On SQS its name is the ARN of an SNS topic, because the topic may lie in another account or region. Only a FIFO topic delivers to a consumer in order. On Service Bus it is the name of a topic in the same namespace.",
   ),
   RD223: error(
     "The system exceeds its own budget",

@@ -11,10 +11,12 @@ import { about, duration, formTexts, headersMatches, limits, name, wholeNumber }
 /** JSON reads a larger whole number as another one. A number with a fraction is never larger. */
 const headerNumber = z.number().min(Number.MIN_SAFE_INTEGER).max(Number.MAX_SAFE_INTEGER);
 
+const headerValue = z.union([z.string(), headerNumber, z.boolean()]);
+
 const headersMatch = z.strictObject({
   match: z.enum(headersMatches).describe("The forms with `-with-x` also compare headers whose names begin with `x-`."),
   headers: z
-    .record(name, z.union([z.string(), headerNumber, z.boolean()]))
+    .record(name, headerValue)
     .describe('The headers to compare, with the text, number or boolean that each must have. `1` is not `"1"`.'),
 });
 
@@ -168,6 +170,11 @@ const source = z.strictObject({
     name.optional(),
     "The type of an `opaque` exchange, as its plugin names it. Its keys in `from` are those of the bindings, such as the weight in a consistent hash. Only that kind has it, and needs it.",
     "x-consistent-hash",
+  ),
+  arguments: about(
+    z.record(name, headerValue).optional(),
+    "The arguments that another owner's exchange must have, by the broker's own names. `consume` and the deployment refuse other values, and `diff` reports them. Arguments that are not named do not count. The default is none. RabbitMQ and `owner: other` only.",
+    { "alternate-exchange": "unrouted" },
   ),
   owner: about(
     z.enum(["system", "other"]).optional(),

@@ -21,6 +21,12 @@ export interface SourceInput {
    */
   readonly exchangeType?: string | undefined;
   /**
+   * The arguments that another owner's exchange must have, by the broker's own names. `consume` and the deployment
+   * refuse other values, and `diff` reports them. Arguments that are not named do not count. The default is none.
+   * RabbitMQ and `owner: other` only.
+   */
+  readonly arguments?: Readonly<Record<string, string | number | boolean>> | undefined;
+  /**
    * With `other`, somebody else made it under the given `name`, and `kind` is an assumption. Redeliver never creates,
    * changes or deletes it. `consume` refuses to start if it is missing, or on RabbitMQ has another kind; on SQS it cannot
    * see the topic. The default is `system`.

@@ -36,8 +36,9 @@ const strategies: readonly Strategy[] = [native, deferred, staged, waits];
 export function compileRabbitmq(plan: Plan, target: RabbitmqTarget): Checked<RabbitmqCompiled> {
   const problems = diagnosePlan(plan, target);
   const draft: TopologyDraft = { exchanges: [], policies: [], queues: [], bindings: [] };
-  for (const [source, { kind: declared, exchangeType: pluginType, owner }] of Object.entries(plan.sources)) {
-    const foreign = owner === "other" ? { owner } : {};
+  for (const [source, { kind: declared, exchangeType: pluginType, owner, ...given }] of Object.entries(plan.sources)) {
+    const assumed = given.arguments === undefined ? {} : { assumedArguments: given.arguments };
+    const foreign = owner === "other" ? { owner, ...assumed } : {};
     const made = declared === "opaque" ? { kind: "fanout" as const, pluginType } : { kind: declared };
     addExchange(draft, { name: sourceExchange(plan, source), role: "source", ...made, ...foreign });
   }

@@ -8,6 +8,7 @@ import {
   refuseHalfOpaque,
   refuseUnnamed,
 } from "../../../contract/shared-problems.ts";
+import { refuseSourceArguments } from "../../../contract/source-arguments.ts";
 import { rabbitmqLimits } from "./capabilities.ts";
 import {
   attemptExchangePrefix,
@@ -23,6 +24,7 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
     ...brokersOwn(pathOfSystem(plan), plan.system),
     ...sharedProblems(plan),
     ...Object.keys(plan.sources).flatMap((source) => sourceProblems(plan, source)),
+    ...refuseSourceArguments(plan.sources, null),
     ...sourceClashes(plan),
     ...plan.consumers.flatMap((consumer) => queueProblems(plan, consumer)),
   ]);

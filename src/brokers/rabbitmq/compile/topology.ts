@@ -58,6 +58,8 @@ export interface ExchangeResource {
    * arguments. It is never created, changed or deleted.
    */
   readonly owner?: "other";
+  /** The arguments that it must have. A comparison needs them, and nothing writes them. Left out if none are declared. */
+  readonly assumedArguments?: Readonly<Record<string, string | number | boolean>>;
 }
 
 export interface BindingResource {

@@ -10,6 +10,7 @@ import {
   refuseQueueArguments,
   refuseTemplate,
 } from "../../../contract/shared-problems.ts";
+import { refuseSourceArguments } from "../../../contract/source-arguments.ts";
 import { pathOfOwn, pathOfQueue, pathOfSource, pathOfSystem } from "../../../plan/names.ts";
 import { type ConsumerPlan, isDirect, type Plan } from "../../../plan/plan.ts";
 import { type ServicebusTarget, servicebusDefaults, servicebusLimits, skus } from "./capabilities.ts";
@@ -25,6 +26,7 @@ export function diagnoseNames(plan: Plan): Diagnostic[] {
   return oncePerTemplate([
     ...characterProblem(pathOfSystem(plan), system),
     ...refuseOtherKinds(sources, "Service Bus", ["headers", "opaque"]),
+    ...refuseSourceArguments(sources, "Service Bus"),
     ...Object.keys(sources).flatMap((name) => {
       const path = pathOfSource(plan, name);
       const longest = topicName(plan, name);

@@ -13,6 +13,7 @@ import {
   warnOfReturns,
   refuseTemplate,
 } from "../../../contract/shared-problems.ts";
+import { refuseSourceArguments } from "../../../contract/source-arguments.ts";
 import type { ConsumerPlan, Plan } from "../../../plan/plan.ts";
 import { type StrategyName, sqsDefaults, sqsLimits } from "./capabilities.ts";
 import { policyOf } from "./filter.ts";
@@ -28,6 +29,7 @@ export function diagnoseNames(plan: Plan, region: string): Diagnostic[] {
   return oncePerTemplate([
     ...characterProblem(pathOfSystem(plan), system),
     ...refuseOtherKinds(withoutStated(plan.sources), "Amazon SQS", ["opaque"]),
+    ...refuseSourceArguments(plan.sources, "Amazon SQS"),
     ...refuseTemplate(plan, "shared", "consumers on Amazon SQS share no queues or topics but sources"),
     ...Object.keys(plan.sources).flatMap((name) => {
       if (plan.sources[name]?.owner === "other") return foreignSourceProblems(plan, name, region);
