@@ -1,12 +1,15 @@
+import * as pulumi from "@pulumi/pulumi";
 import { expect, test } from "vitest";
 
+import type { ExchangeResource } from "../../src/brokers/rabbitmq/compile/topology.ts";
+import { compareAssumed } from "../../src/brokers/rabbitmq/make/assumed.ts";
 import { checkTarget } from "../../src/brokers/index.ts";
 import { brokers, compile, type CompiledSystem, plan, type SourceInput, type TargetInput } from "../../src/index.ts";
 import { prepare } from "../../src/consume/consume.ts";
 import { costsByStrategy } from "../../src/report/costs.ts";
 import { accepted, checked } from "../support/examples.ts";
 import { foundInProcess } from "../support/policy-in-process.ts";
-import { register, resourcesOf } from "../support/pulumi.ts";
+import { register, resourcesOf, runProgram, topologyOf } from "../support/pulumi.ts";
 import { topicArn } from "../support/sqs/assigned-by-aws.ts";
 import { registerServicebus } from "../support/servicebus/register.ts";
 import { registerSqs } from "../support/sqs/register.ts";
@@ -35,6 +38,51 @@ test.for(["4.3", "4.0", "3.10"])("on %s an exchange of another owner is bound an
   expect(bound).toContainEqual(["events.orders", "shop.billing"]);
   expect(bound).toContainEqual(["shop-own", "shop.billing"]);
   expect((await foundInProcess(run)).filter(({ message }) => message.includes("events.orders"))).toEqual([]);
+});
+
+const assuming = checked({
+  ...system,
+  sources: { ...system.sources, orders: { ...system.sources["orders"], arguments: { "alternate-exchange": "rest" } } },
+});
+
+const shownAs = (type: string, given?: object): object => {
+  return { id: "events.orders@a vhost", settings: [{ type, durable: true, ...(given && { arguments: given }) }] };
+};
+
+test.for([
+  ["the declared argument, and others", shownAs("topic", { "alternate-exchange": "rest", other: "1" }), [], 0],
+  [
+    "another value",
+    shownAs("topic", { "alternate-exchange": "x" }),
+    ['alternate-exchange: compiled is "rest", deployed is "x"'],
+    0,
+  ],
+  ["no arguments", shownAs("topic"), ['alternate-exchange: compiled is "rest", deployed is nothing'], 0],
+  [
+    "another kind, too",
+    shownAs("fanout", {}),
+    ['type: compiled is "topic", deployed is "fanout"', 'alternate-exchange: compiled is "rest", deployed is nothing'],
+    0,
+  ],
+  // The provider shows no settings if an argument is no text.
+  ["arguments that it does not show", { id: "events.orders@a vhost" }, [], 1],
+  ["nothing, as under mocks", {}, [], 0],
+] as const)("a deployment looks at the exchange of another owner, and finds %s", async ([, shown, notes, warned]) => {
+  const [exchange] = topologyOf(assuming, "4.3").exchanges as [ExchangeResource];
+  let text = "";
+  const { log } = await runProgram(
+    async () => {
+      const parent = new pulumi.ComponentResource("test:index:Test", "shop");
+      await compareAssumed({ name: "shop", parent }, exchange, "a vhost").catch(
+        (thrown: Error) => (text = thrown.message),
+      );
+    },
+    { shown: shown as Readonly<Record<string, unknown>> },
+  );
+  for (const note of notes) expect(text).toContain(note);
+  expect(text.match(/compiled is/g) ?? []).toHaveLength(notes.length);
+  const warnings = log.filter((line) => line.includes("of the exchange events.orders are not compared"));
+  expect(warnings).toHaveLength(warned);
 });
 
 test("it is in no file for deployment, and costs nothing", () => {

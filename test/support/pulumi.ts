@@ -61,6 +61,8 @@ export interface ProgramOptions {
   readonly preview?: boolean;
   /** With its namespace, as in a stack's file; mappings as objects. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** The answer of a provider that is asked for a resource, beside the question. */
+  readonly shown?: Readonly<Record<string, unknown>>;
   /** The keys of `config` that the stack's file holds encrypted. */
   readonly secretKeys?: readonly string[];
 }
@@ -135,7 +137,7 @@ export async function runProgram(program: () => unknown, options: ProgramOptions
           ...assignedByAzure(type, inputs as Readonly<Record<string, unknown>>),
         },
       }),
-      call: ({ inputs }) => inputs,
+      call: ({ inputs }) => ({ ...inputs, ...options.shown }),
     },
     options.project ?? "redeliver",
     options.stack ?? "test",

@@ -34,9 +34,20 @@ export interface FoundExchange extends FoundQueue {
 
 export type FoundBinding = Omit<BindingResource, "arguments"> & { readonly arguments: Values };
 
-/** The fix for an exchange of another owner. A restart deletes a transient one, and its owner makes no bindings of ours. */
-export const foreignHelp =
-  "it belongs to somebody else: declare the kind that it has, and ask its owner for a durable exchange that is not internal";
+/**
+ * The compared settings of an exchange of another owner, and the fix for each. A restart deletes a transient one, and its
+ * owner makes no bindings of ours. Nobody can change the arguments of an exchange that exists.
+ */
+export const foreignWords = {
+  foreign: {
+    what: "its kind or its durability",
+    help: "it belongs to somebody else: declare the kind that it has, and ask its owner for a durable exchange that is not internal",
+  },
+  "foreign-arguments": {
+    what: "one of its arguments",
+    help: "it belongs to somebody else: declare the values that it has, or ask its owner for an exchange with the declared ones",
+  },
+} as const;
 
 /** The setting of a resource that an event deletes. */
 export const deletedBy = "deleted by";
@@ -49,8 +60,11 @@ export type Difference = DifferentResource | DifferentBinding;
 
 export interface DifferentResource {
   readonly change: "missing" | "different";
-  /** `foreign`: the exchange of another owner, compared by its kind, and whether a restart deletes it. */
-  readonly kind: "queue" | "exchange" | "foreign" | "queue-policy" | "exchange-policy";
+  /**
+   * `foreign`: the exchange of another owner, compared by its kind, and whether a restart deletes it.
+   * `foreign-arguments`: the same exchange, by the arguments that are declared.
+   */
+  readonly kind: "queue" | "exchange" | "foreign" | "foreign-arguments" | "queue-policy" | "exchange-policy";
   readonly name: string;
   /** Empty if it is missing. */
   readonly settings: readonly DifferentSetting[];
@@ -84,7 +98,7 @@ export function differencesIn(topology: Topology, found: FoundResources, isWhole
     return [...different("queue", name, wanted, there.arguments), ...inForce("queue", name, there.policy)];
   });
   const exchanges = topology.exchanges.flatMap(
-    ({ name, kind, pluginType, arguments: wanted, owner }): readonly Difference[] => {
+    ({ name, kind, pluginType, arguments: wanted, owner, assumedArguments = {} }): readonly Difference[] => {
       const there = found.exchanges.get(name);
       if (there === undefined) return [{ change: "missing", kind: "exchange", name, settings: [] }];
       // The owner's publishers may use another exchange that leads into it.
@@ -92,7 +106,10 @@ export function differencesIn(topology: Topology, found: FoundResources, isWhole
       const deployed = { type: there.kind, ...(there.isInternal === true && !isFed ? { [internal]: true } : {}) };
       if (owner === "other") {
         const goes = there.goesAtRestart === true ? { [deletedBy]: "a restart" } : {};
-        return different("foreign", name, { type: pluginType ?? kind }, { ...deployed, ...goes });
+        return [
+          ...different("foreign", name, { type: pluginType ?? kind }, { ...deployed, ...goes }),
+          ...differentArguments(name, assumedArguments, there.arguments),
+        ];
       }
       return [
         ...different("exchange", name, { type: kind, ...wanted }, { ...deployed, ...there.arguments }),
@@ -101,6 +118,12 @@ export function differencesIn(topology: Topology, found: FoundResources, isWhole
     },
   );
   return [...queues, ...exchanges, ...bindingDifferences(topology, found, isWhole)];
+}
+
+/** Compares the declared arguments of another owner's exchange. The others are its owner's business. */
+export function differentArguments(name: string, declared: Values, deployed: Values) {
+  const named = Object.entries(deployed).filter(([key]) => Object.hasOwn(declared, key));
+  return different("foreign-arguments", name, declared, Object.fromEntries(named));
 }
 
 function isInto({ destination, destinationKind }: FoundBinding, exchange: string): boolean {
@@ -119,12 +142,12 @@ export function ofExchange<Policy extends Values | null>(policy: Policy): Policy
 }
 
 /** The settings of one resource that differ, as one difference; empty if there are none. */
-export function different(
-  kind: DifferentResource["kind"],
+export function different<Kind extends DifferentResource["kind"]>(
+  kind: Kind,
   name: string,
   declared: Values,
   deployed: Values,
-): readonly DifferentResource[] {
+): readonly (DifferentResource & { readonly kind: Kind })[] {
   const settings = [...new Set([...Object.keys(declared), ...Object.keys(deployed)])]
     .toSorted()
     .map((key): DifferentSetting => ({ key, declared: declared[key], deployed: deployed[key] }))

@@ -101,7 +101,8 @@ export function changedBy(topology: Topology, difference: Difference): Topology 
       return { ...topology, queues };
     }
     case "exchange":
-    case "foreign": {
+    case "foreign":
+    case "foreign-arguments": {
       const exchanges = topology.exchanges.map((each) => {
         if (each.name !== name) return each;
         const { type, ...given } = valuesAfter({ type: each.kind, ...each.arguments }, difference);

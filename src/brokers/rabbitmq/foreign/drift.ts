@@ -5,7 +5,7 @@ import { type Beside, type DeployedDifference, type Drift, loss, otherwise } fro
 import { type RabbitmqTarget, formatTarget } from "../compile/capabilities.ts";
 import type { RabbitmqCompiled } from "../compile/compile.ts";
 import type { Difference, FoundBinding, FoundResources } from "../compile/differences.ts";
-import { afterDeployment, nameOf } from "../compile/after-deployment.ts";
+import { nameOf } from "../compile/after-deployment.ts";
 import { bindingKey, bindingText, deletedBy, differencesIn, namesIn } from "../compile/differences.ts";
 import { type Topology, asInForce } from "../compile/topology.ts";
 import { flawOf, unseenFlawsOf } from "../prove/flaws.ts";
@@ -138,15 +138,6 @@ function keptLettersOf({ queues }: Topology, { reports }: VirtualHost): Drift<Me
   });
 }
 
-/** A compiled system as the content of a broker, after it was deployed over another one. */
-export function deploymentOf({ topology }: RabbitmqCompiled, over?: RabbitmqCompiled): Deployment {
-  const [, brokerVersion = null] = topology.target.split("@");
-  const { assumed } = topology;
-  const resources =
-    over === undefined ? topology : { ...afterDeployment(over.topology, topology), ...(assumed && { assumed }) };
-  return { brokerVersion, virtualHosts: [{ name: topology.system, topology: brokerTopologyOf(resources) }] };
-}
-
 /** Finds the policies in force from the lists of policies. The broker's own report, which lags, has to agree. */
 function viewsOf({ topology, reports }: VirtualHost, wanted: Topology, version: SemanticsVersion) {
   const names = namesIn(wanted);
@@ -219,6 +210,7 @@ const kinds = {
   queue: "queue",
   exchange: "exchange",
   foreign: "exchange",
+  "foreign-arguments": "exchange",
   "queue-policy": "policy in force on the queue",
   "exchange-policy": "policy in force on the exchange",
 } as const;
@@ -262,6 +254,8 @@ function besideOf(difference: Difference, declared: Topology, version: Semantics
     return otherwise("its instances receive messages one at a time, or all together");
   if (kind === "foreign" && declared.exchanges.some((each) => each.name === name && each.pluginType !== undefined))
     return otherwise("an exchange of another type chooses among its bindings by other rules");
+  if (kind === "foreign-arguments")
+    return otherwise("an exchange with other arguments may route messages to other places");
   const lost = lastResortFlaw(difference, declared, version);
   if (lost !== null) return otherwise(`messages that find no way on are no longer kept: ${lost}`);
   if (kind !== "binding") return change === "missing" ? otherwise("no message can pass through it") : null;

@@ -1,4 +1,4 @@
-import { type Difference, type FoundBinding, foreignHelp } from "../compile/differences.ts";
+import { type Difference, type FoundBinding, foreignWords } from "../compile/differences.ts";
 import type { Topology } from "../compile/topology.ts";
 
 const again = "deploy with `pulumi up --refresh`";
@@ -26,7 +26,7 @@ export function repairOf(difference: Difference, topology: Topology): { readonly
     const role = queues.find((queue) => queue.name === name)?.role;
     return { repair: ofQueues[role === "work" || role === "dead" ? role : "waiting"] };
   }
-  if (kind === "foreign") return { repair: foreignHelp };
+  if (kind === "foreign" || kind === "foreign-arguments") return { repair: foreignWords[kind].help };
   if (kind !== "exchange") return {};
   const isSource = exchanges.some((each) => each.name === name && each.role === "source");
   const users = isSource ? "publishers" : "consumers";

@@ -17,6 +17,9 @@ interface Calling {
   readonly rpc: (method: number, fields: object, answer: number) => Promise<unknown>;
 }
 
+/** The only argument of an exchange that the broker compares. Source: `rabbit_exchange:assert_args_equivalence`. */
+const comparedArgument = "alternate-exchange";
+
 /**
  * Makes the broker compare the deployed resources with the compiled ones. It refuses a declaration with other arguments
  * and names the first difference, and an equal one changes nothing. It compares the arguments that the queue type
@@ -38,23 +41,28 @@ export async function compareByDeclaring(
       name,
       ...declareQueue,
       fields: { ...common, queue: name, exclusive: false, arguments: given },
+      assumed: [],
     })),
-    ...topology.exchanges.map(({ name, kind, pluginType, arguments: given, owner }) => ({
+    ...topology.exchanges.map(({ name, kind, pluginType, arguments: own, owner, assumedArguments: given = own }) => ({
       place: owner === "other" ? ("foreign" as const) : ("exchange" as const),
       name,
       ...declareExchange,
       fields: { ...common, exchange: name, type: pluginType ?? kind, internal: false, arguments: given },
+      assumed: owner === "other" ? Object.keys(given) : [],
     })),
   ].filter(({ place, name }) => (place === "queue" ? found.queues : found.exchanges).get(name) === "there");
   const differingOnes: Diagnostic[] = [];
+  const uncompared: string[] = [];
   // The permission is likely to end before the exchanges of others.
   const othersLast = [
     ...declarations.filter(({ place }) => place !== "foreign"),
     ...declarations.filter(({ place }) => place === "foreign"),
   ];
-  for (const { place, name, method, answer, fields } of othersLast) {
+  for (const { place, name, method, answer, fields, assumed } of othersLast) {
+    const pass = (keys: readonly string[]) => uncompared.push(...keys.map((key) => `the argument ${key} of ${name}`));
     try {
       await declareWhatIsThere(model, method, fields, answer);
+      pass(assumed.filter((key) => key !== comparedArgument));
     } catch (cause) {
       const { code } = cause as { readonly code?: unknown };
       if (code === 403) return { differing: differingOnes, uncompared: ["arguments"] };
@@ -64,9 +72,13 @@ export async function compareByDeclaring(
       // The broker compares the kind first, and may not know it at all. Other differences are its owner's business.
       const said = saidBy(cause);
       if (place !== "foreign" || /^type:|exchange type/.test(said)) differingOnes.push(differing(name, place, [said]));
+      else if (assumed.includes(comparedArgument) && said.startsWith(`${comparedArgument}:`))
+        differingOnes.push(differing(name, "foreign-arguments", [said]));
+      // It names only the first difference, and compares arguments last.
+      else pass(assumed);
     }
   }
-  return { differing: differingOnes, uncompared: [] };
+  return { differing: differingOnes, uncompared };
 }
 
 /**

@@ -4,7 +4,7 @@ import {
   type Difference,
   type DifferentResource,
   bindingText,
-  foreignHelp,
+  foreignWords,
   isInner,
 } from "../../compile/differences.ts";
 import type { Topology } from "../../compile/topology.ts";
@@ -24,7 +24,7 @@ const places = {
     what: "its arguments",
     help: `declare the source as it is deployed: an exchange cannot be changed (${docsPage("changing")})`,
   },
-  foreign: { what: "its kind or its durability", help: foreignHelp },
+  ...foreignWords,
   "queue-policy": policy,
   "exchange-policy": policy,
 } as const;
