@@ -23,7 +23,7 @@ test.for(inject("brokers"))(
     onTestFinished(dispose);
     const management = createManagement(broker.managementUrl);
     const place = `exchanges/${encodeURIComponent(vhost)}/${exchange}`;
-    const deployment = (keys: readonly string[]): Deployment => ({
+    const deployment = (keys: readonly string[], given?: object): Deployment => ({
       component: "shop",
       vhost,
       version: broker.version,
@@ -31,7 +31,7 @@ test.for(inject("brokers"))(
       system: checked({
         name: "shop",
         sources: {
-          orders: { kind: "topic", name: exchange, owner: "other" },
+          orders: { kind: "topic", name: exchange, owner: "other", ...(given && { arguments: given }) },
           own: { kind: "fanout", name: "shop-own" },
         },
         consumers: {
@@ -65,6 +65,11 @@ test.for(inject("brokers"))(
       expect(await engine.up(both)).toContain('type: compiled is "topic", deployed is "fanout"');
       expect(await bound()).toEqual([]);
       await management.delete(place);
+      await management.declareExchange(vhost, exchange, made);
+      const other = deployment(["order.placed"], { "alternate-exchange": "unrouted" });
+      expect(await engine.up(other)).toContain('alternate-exchange: compiled is "unrouted", deployed is "events.rest"');
+      expect(await bound()).toEqual([]);
+      await management.delete(place);
     }
 
     await management.declareExchange(vhost, exchange, made);
@@ -74,7 +79,7 @@ test.for(inject("brokers"))(
     expect(await blind.up(both)).toMatch(/401/);
     expect(await bound()).toEqual([]);
     expect(await engine.up(both)).toBeNull();
-    expect(await engine.up(both)).toBeNull();
+    expect(await engine.up(deployment(["order.late", "order.placed"], made.arguments))).toBeNull();
     expect(await bound()).toEqual(["order.late", "order.placed"]);
     expect(await engine.up(deployment(["order.placed"]))).toBeNull();
     expect(await bound()).toEqual(["order.placed"]);

@@ -1,3 +1,6 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import { expect, onTestFinished, test } from "vitest";
 
 import type { ConsumeOptions } from "../../src/consume/options.ts";
@@ -7,8 +10,10 @@ import { drive } from "../support/drive.ts";
 import { checked } from "../support/examples.ts";
 import { brokers, type Broker } from "../support/live.ts";
 import { createManagement, type JsonObject } from "../support/management.ts";
-import { speaksAmqp091, strategiesOn, type Strategy } from "../support/strategies.ts";
+import { oneForEachProtocol, speaksAmqp091, strategiesOn, type Strategy } from "../support/strategies.ts";
 import { start } from "../support/consume/start.ts";
+import { runCommand } from "../support/run-command.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // Another team made the exchange, with settings of its own and a queue of its own on it. Two systems consume it without
 // knowing of each other.
@@ -16,11 +21,11 @@ import { start } from "../support/consume/start.ts";
 const exchange = "events.orders";
 const made = { type: "topic", durable: true, auto_delete: false, arguments: { "alternate-exchange": "events.rest" } };
 
-function systemOf(name: string, strategy: Strategy, kind = "topic"): unknown {
+function systemOf(name: string, strategy: Strategy, kind = "topic", given?: object): object {
   const retry = { attempts: 3, backoff: { kind: "constant", delay: "200ms" } };
   return {
     name,
-    sources: { orders: { kind, name: exchange, owner: "other" } },
+    sources: { orders: { kind, name: exchange, owner: "other", ...(given && { arguments: given }) } },
     consumers: {
       billing: {
         from: { orders: ["order.placed"] },
@@ -31,10 +36,11 @@ function systemOf(name: string, strategy: Strategy, kind = "topic"): unknown {
   };
 }
 
-async function deployed(broker: Broker, strategy: Strategy, kind?: string): Promise<DeployedSystem> {
+async function deployed(broker: Broker, strategy: Strategy, kind?: string, note = {}): Promise<DeployedSystem> {
   const management = createManagement(broker.managementUrl);
   const system = await deploy(broker, systemOf("shop", strategy), strategy, async (vhost) => {
-    await management.declareExchange(vhost, exchange, { ...made, ...(kind === undefined ? {} : { type: kind }) });
+    const given = { ...made.arguments, ...note };
+    await management.declareExchange(vhost, exchange, { ...made, arguments: given, ...(kind && { type: kind }) });
     await management.declareQueue(vhost, "theirs", { durable: true, arguments: { "x-queue-type": "quorum" } });
     await management.bind(vhost, {
       source: exchange,
@@ -129,4 +135,60 @@ test.for(brokers())("a consumer compares the exchange of another team: $version"
     expect(missing.codes[0]).toBe("RD805");
     expect(missing.text).toContain(`there is no exchange ${exchange} in this virtual host`);
   }
+});
+
+const kinds = brokers().flatMap((broker) =>
+  oneForEachProtocol(broker.version).map((strategy) => ({ broker, strategy })),
+);
+
+test.for(kinds)("a consumer compares the arguments: $strategy on $broker.version", async ({ broker, strategy }) => {
+  const system = await deployed(broker, strategy, undefined, { "x-note": 5, "x-text": "5" });
+  const look = async (given: object, managementUrl?: string) => {
+    const declaration = systemOf("shop", strategy, "topic", given);
+    const { codes, text, events } = await start(
+      { ...system, declaration },
+      { connection: { url: system.url, managementUrl } },
+    );
+    const passed = events.flatMap((event) => (event.kind === "not-compared" ? [event.what] : [])).join(", ");
+    return { codes, text, passed };
+  };
+  const alternate = "alternate-exchange";
+  const right = { [alternate]: "events.rest", "x-note": 5 };
+  expect(await look(right, broker.managementUrl)).toEqual({ codes: [], text: "", passed: "" });
+  for (const [wrong, both] of [
+    [{ [alternate]: "unrouted" }, /alternate-exchange: compiled is "unrouted", deployed is "events\.rest"/],
+    [{ "x-note": 6 }, /x-note: compiled is 6, deployed is 5/],
+    [{ "x-text": 5 }, /x-text: compiled is 5, deployed is "5"/],
+    [{ "x-none": true }, /x-none: compiled is true, deployed is nothing/],
+  ] as const) {
+    const { codes, text } = await look({ ...right, ...wrong }, broker.managementUrl);
+    expect(codes).toEqual(["RD808"]);
+    expect(text).toMatch(both);
+    expect(text).toMatch(/one of its arguments differs .* for events\.orders/);
+  }
+
+  // Without the management API, the broker compares only the alternate exchange. AMQP 1.0 shows no exchange at all.
+  const seen = speaksAmqp091(strategy);
+  const alone = await look(right);
+  expect(alone).toMatchObject({ codes: [], text: "" });
+  expect(alone.passed).toContain(seen ? "the argument x-note of events.orders" : "exchanges");
+  expect(alone.passed).not.toContain(alternate);
+  expect((await look({ "x-note": 6 })).passed).toContain(seen ? "the argument x-note of events.orders" : "exchanges");
+  const other = await look({ [alternate]: "unrouted" });
+  expect(other.codes).toEqual(seen ? ["RD808"] : []);
+  if (seen) expect(other.text).toMatch(/alternate-exchange: compiled is .*unrouted.*, deployed is .*events\.rest/);
+
+  const folder = temporaryFolder("arguments", onTestFinished);
+  const url = `${broker.managementUrl.replace(/\/$/, "")}/${encodeURIComponent(system.vhost)}`;
+  const compared = async (given: object) => {
+    const file = join(folder, "shop.json");
+    writeFileSync(file, JSON.stringify(systemOf("shop", strategy, "topic", given)));
+    return runCommand(["diff", file, "--target", `rabbitmq@${broker.version}`, "--strategy", strategy, "--url", url]);
+  };
+  expect(await compared(right)).toMatchObject({ code: 0 });
+  const { code, out } = await compared({ ...right, "x-note": 6, [alternate]: "unrouted" });
+  expect(code).toBe(1);
+  expect(out).toContain("the exchange events.orders differs: messages behave otherwise");
+  expect(out).toContain('alternate-exchange: declared "unrouted", deployed "events.rest"');
+  expect(out).toContain("x-note: declared 6, deployed 5");
 });
