@@ -76,6 +76,7 @@ const springAmqp: Client = {
     // shutdown.
     `Give it a bean of the type \`Outcomes.Handler<byte[]>\`, which is your code, and put these settings into \`application.yaml\`. If the broker returns or refuses a copy, the container closes the channel after 5 s: it acknowledges no message before its copy is safe. The container opens another channel at once, and the message comes back. The broker counts that as a crash. ${noTimeout}`,
     "Leave `spring.rabbitmq.listener.simple.retry` off: it repeats in memory, and the broker counts nothing. Without manual acknowledgements the container gives every failed message back to the queue (`defaultRequeueRejected`), which is the operation for *return*. Spring adds headers of its own to a copy: `spring_returned_message_correlation`, `spring_listener_return_correlation`, and `retry-count`, which is not the number of the attempt.",
+    "For a second consumer in one application, give its class another name, and its handler a `@Qualifier`. If your code needs the id or the headers of a message, make it a `Handler<Message>`, and pass `message` to `run`.",
   ],
   files: [`${files}/spring-amqp.yaml`, "report/contract-page/Outcomes.java", `${files}/SpringAmqpConsumer.java`],
 };
