@@ -173,7 +173,9 @@ function wrongSentences({ path, value, issue, schema }: Mistake, input: unknown)
     return { help: help ?? "write a text, a number or a boolean, or leave the argument out" };
   if (issue.code === "invalid_union" || isMatch)
     return {
-      help: help ?? 'write a list of routing keys, or "all"; of a headers source also { match: "all", headers: { … } }',
+      help:
+        help ??
+        'write a list of routing keys, or "all"; of a headers source also { match: "all", headers: { … } }, and of an opaque one on SQS { filterPolicy: { … } }',
     };
   const edit = help ?? (Array.isArray(schema?.["enum"]) ? undefined : example(schema, path.at(-1)));
   if (edit !== undefined) return { help: edit };
