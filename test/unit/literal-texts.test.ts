@@ -67,7 +67,8 @@ describe("a text that looks like something else is taken as it is, with a warnin
 
 describe("the way a consumer takes from its sources", () => {
   const at = "consumers.billing.from";
-  const general = 'write a list of routing keys, or "all"; of a headers source also { match: "all", headers: { … } }, and of an opaque one on SQS { filterPolicy: { … } }';
+  const general =
+    'write a list of routing keys, or "all"; of a headers source also { match: "all", headers: { … } }, and of an opaque one on SQS { filterPolicy: { … } }';
   const match = 'write it as { match: "all", headers: { type: "invoice" } }';
   test.for([
     ["keys in one text", "topic", "order.placed, order.paid", 'write it as ["order.placed", "order.paid"]'],

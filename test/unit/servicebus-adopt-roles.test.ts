@@ -220,17 +220,21 @@ test("names may differ in case", () => {
   expect(adopted.findings.filter(({ code }) => code === "RD742")).toEqual([]);
 });
 
-test("a queue with sessions that a subscription forwards into is left out, and stays", () => {
+test("a queue with sessions that a subscription forwards into is a consumer in order, and the subscription stays", () => {
   const adopted = adopt([
     ["queues", "billing"],
     ["queues", "cmd", { requiresSession: true }],
     ...subscribed("orders/cmd", { forwardTo: "cmd" }),
   ]);
-  expect(consumersIn(adopted)).toEqual(["billing"]);
-  expect(adopted.refused).toEqual([
-    { place: "cmd", fact: expect.stringMatching(/^it is left out: it requires sessions/) },
-  ]);
-  expect(consumersIn(adopt([["queues", "cmd", { requiresSession: true }]]))).toEqual(["cmd"]);
+  expect(consumersIn(adopted)).toEqual(["billing", "cmd"]);
+  expect(adopted.draft.system.sources).toBeUndefined();
+  expect(adopted.draft.system.consumers["cmd"]).toMatchObject({ order: "per-key" });
+  expect(adopted.draft.system.consumers["cmd"]).not.toHaveProperty("from");
+  expect(adopted.findings).toEqual([]);
+  expect(adopted.unsaid).toContainEqual({
+    place: "cmd",
+    fact: expect.stringMatching(/^orders\/Subscriptions\/cmd goes on forwarding into it/),
+  });
 });
 
 test("a topic that cannot change is named with the reason", () => {

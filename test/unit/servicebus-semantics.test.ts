@@ -251,8 +251,11 @@ const tests: Readonly<Record<ClaimName, () => void>> = {
     const failed = ["active in the dead letters of work (forward-failed), 0"];
     const out = only(queue("work", { requiresSession: true, forwardTo: "next" }), queue("next"));
     expect(ends(out, [], { content: inSession })).toEqual(failed);
+  },
+  "forwarded-into-sessions": () => {
     const into = only(queue("work", { forwardTo: "next" }), queue("next", { requiresSession: true }));
-    expect(ends(into, [], { content: inSession })).toEqual(failed);
+    expect(ends(into, [], { content: inSession })).toEqual(["active in next, 0, forwarded 1"]);
+    expect(ends(into, [])).toEqual(["active in the dead letters of work (forward-failed), 0"]);
   },
   "session-wanted": () =>
     expect(ends(sessionWork, [])).toEqual(["active in the dead letters of work (Session ID is null.), 0"]),

@@ -53,8 +53,8 @@ export const servicebusProblems = {
     "A forwarded message returns to the entity that forwarded it. Service Bus forwards a message four times and then dead-letters it. So each message dies, or goes round with its delivery count started again. Forward to a queue that forwards nothing.",
   ),
   RD744: error(
-    "Sessions and forwarding exclude each other",
-    "Azure refuses forwarding on an entity with sessions, with an error that does not name the reason. No page documents the fate of messages that are forwarded into one. Let the subscription itself require sessions and receive from it, or remove sessions.",
+    "An entity with sessions forwards nothing",
+    "Azure refuses forwarding on an entity with sessions, with an error that does not name the reason. Messages can be forwarded into one, if they have a session id. So receive from the entity itself, or let it forward without sessions into a queue that requires them.",
   ),
   RD745: error(
     "A chain of more than four hops",

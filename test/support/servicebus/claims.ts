@@ -106,9 +106,13 @@ export const claims = {
     source: forwarding,
   },
   "sessions-are-not-forwarded": assumed(
-    "messages in sessions are not forwarded: neither out of such an entity nor into one, where they become dead letters",
-    `${forwarding}, for forwarding out; into one is assumed`,
+    "an entity with sessions forwards nothing: its messages become dead letters",
+    `${forwarding}, for the refusal; their fate is assumed`,
   ),
+  "forwarded-into-sessions": {
+    says: "a message with a session id is forwarded into a queue with sessions, and one without becomes a dead letter of the entity that forwards",
+    source: "azure-sdk-for-net pull request 60600, samples/Sample21_AutoForwardIntoSession.md",
+  },
   "session-wanted": {
     says: "a message without a session id becomes a dead letter in an entity with sessions",
     source: deadLetters,

@@ -89,6 +89,14 @@ export const routingExperiments = {
     await send(lab, "orders", "1");
     return { dead: (await lab.deadLetters("orders")).length };
   }),
+  "forwarded-into-sessions": showing({ there: ["in-session"], dead: ["without"] }, async (lab) => {
+    await lab.queue("next", { requiresSession: true });
+    await lab.queue("orders", { forwardTo: "next" });
+    await send(lab, "orders", "without");
+    await lab.client.createSender("orders").sendMessages({ body: "in-session", sessionId: "customer-1" });
+    const dead = await lab.deadLetters("orders");
+    return { there: await bodiesIn(lab, "next"), dead: dead.map(({ body }) => String(body)) };
+  }),
   "session-wanted": showing(["Session ID is null."], async (lab) => {
     await lab.administration.createTopic("shop");
     await lab.administration.createSubscription("shop", "billing", { requiresSession: true });

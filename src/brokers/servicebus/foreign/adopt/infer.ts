@@ -5,6 +5,7 @@ import { ownedElsewhere } from "../../../../adopt/owned-elsewhere.ts";
 import { systemsApart } from "../../../../adopt/systems-apart.ts";
 import { asDuration, formatDurationMs } from "../../../../declare/duration.ts";
 import { type Checked, accepted } from "../../../../diagnostics/diagnostic.ts";
+import { nameSome } from "../../../../foreign/finding.ts";
 import { parkedName } from "../../../../plan/names.ts";
 import type { ServicebusTarget } from "../../compile/capabilities.ts";
 import { entityFields } from "../../compile/fields.ts";
@@ -36,7 +37,7 @@ export function inferSystem(
   const chosen = entities.filter((each) => isChosen(each) && (only.length > 0 || isReceivedFrom(each, entities)));
   const leftOut = entities.filter((each) => !chosen.includes(each));
   const isWhole = namespaces[0]?.isWhole === true;
-  const refused = chosen.flatMap((each) => [...ownedElsewhere([each.path], elsewhere), ...refusalOf(each, entities)]);
+  const refused = chosen.flatMap((each) => [...ownedElsewhere([each.path], elsewhere), ...refusalOf(each)]);
   const work = chosen.filter(({ path }) => refused.every(({ place }) => place !== path));
   if (missing.length > 0 || work.length === 0)
     return nothingToAdopt(
@@ -160,7 +161,9 @@ function consumerOf(
   const { path, name, maxDeliveryCount, requiresSession } = entity;
   const inSubscription = isSubscription(entity);
   const own = inSubscription ? [entity] : all.filter((each) => isSubscription(each) && each.forwardTo === path);
-  const sources = sourcesInto(own, key, all, isWhole);
+  // A declared consumer in order receives from its subscription, and not from a queue that this one forwards to.
+  const isFed = requiresSession === true && !inSubscription;
+  const sources = isFed ? { said: [], unsaid: [] } : sourcesInto(own, key, all, isWhole);
   const tiers = all
     .filter((each) => each.isTier && each.forwardDeadLetteredTo === path)
     .toSorted((one, other) => (one.timeToLiveMs ?? 0) - (other.timeToLiveMs ?? 0));
@@ -172,6 +175,9 @@ function consumerOf(
     "own" in field && entity.hidden.has(field.own) ? [field.arm] : [],
   );
   const facts: readonly (string | false)[] = [
+    isFed &&
+      own.length > 0 &&
+      `${nameSome(own.map((each) => each.path))} ${own.length === 1 ? "goes on forwarding into it, and is" : "go on forwarding into it, and are"} not declared: keep the code that makes ${own.length === 1 ? "it" : "them"}, and let producers set a session id`,
     unread.length > 0 && `the input does not show the value of ${unread.join(", ")}, so Azure's own is declared`,
     !isCounted && `MaxDeliveryCount is ${maxDeliveryCount}, so its consumers end the attempts; ${attempts} are a guess`,
     isWaiting

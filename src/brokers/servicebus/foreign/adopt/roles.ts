@@ -70,14 +70,12 @@ export function ownerOf({ path, forwardTo, fixed: { autoDeleteOnIdleMs: idleMs }
  * A consumer that receives from a subscription that no declaration has. It would get a new queue, and the subscription
  * would go on filling without a receiver. The same happens if the entity forwards, and the input does not show it.
  */
-export function refusalOf(entity: ReadEntity, all: readonly ReadEntity[]): readonly Unsaid[] {
+export function refusalOf(entity: ReadEntity): readonly Unsaid[] {
   const reason = entity.hidden.has("forwardTo")
     ? "nothing shows if it forwards, because its forwardTo cannot be evaluated"
     : isSubscription(entity) && entity.forwardTo === null
       ? reasonAgainst(entity, entity.name)
-      : entity.kind === "queue" && entity.requiresSession === true && all.some((each) => each.forwardTo === entity.path)
-        ? "it requires sessions, and messages are forwarded into it; a declared consumer in order receives from its subscription itself"
-        : null;
+      : null;
   return reason === null ? [] : [{ place: entity.path, fact: `it is left out: ${reason}` }];
 }
 

@@ -8,11 +8,8 @@ export function forwardedBadly(entity: AuditedEntity, surroundings: Surroundings
   if (forwardTo === null || forwardTo === "") return [];
   const ring = ringFrom(name, surroundings, "forwardTo");
   if (ring !== null) return [{ code: "RD743", subject: name, facts: { ring: shortened(name, ring), isDead: false } }];
-  if (requiresSession === true) return [{ code: "RD744", subject: name, facts: { to: forwardTo, isOwn: true } }];
-  const destination = surroundings.entities.get(forwardTo);
-  if (destination?.requiresSession === true)
-    return [{ code: "RD744", subject: name, facts: { to: forwardTo, isOwn: false } }];
-  const isMissing = destination === undefined && !surroundings.namespace.topics.includes(forwardTo);
+  if (requiresSession === true) return [{ code: "RD744", subject: name, facts: { to: forwardTo } }];
+  const isMissing = !surroundings.entities.has(forwardTo) && !surroundings.namespace.topics.includes(forwardTo);
   if (isMissing) {
     return surroundings.namespace.isWhole
       ? [{ code: "RD742", subject: name, facts: { to: forwardTo, isDead: false } }]

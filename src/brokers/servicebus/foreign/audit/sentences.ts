@@ -46,12 +46,10 @@ export const sentences = {
       : [chaining],
     help: isDead ? "forward them to a queue that forwards nothing" : "forward to a queue that has a consumer",
   }),
-  RD744: ({ to, isOwn }: { readonly to: string; readonly isOwn: boolean }) => ({
-    predicate: isOwn ? `requires sessions and forwards to ${to}` : `forwards to ${to}, which requires sessions`,
+  RD744: ({ to }: { readonly to: string }) => ({
+    predicate: `requires sessions and forwards to ${to}`,
     notes: [chaining],
-    help: isOwn
-      ? "receive from it, or do without sessions"
-      : "let the subscription itself require sessions, and receive from it",
+    help: "receive from it, or let it forward without sessions into a queue that has them",
   }),
   RD745: ({ place }: { readonly place: string }) => ({
     predicate: `forwards over more than four hops: messages die in ${place}`,

@@ -72,12 +72,12 @@ function settleDown(world: World, state: MessageState, path: string, entity: Ent
 
 /**
  * Moves a message out of an entity that forwards everything. Claims: four-hops, closed-destination-dead-letters,
- * sessions-are-not-forwarded, time-to-live-is-carried.
+ * sessions-are-not-forwarded, forwarded-into-sessions, time-to-live-is-carried.
  */
 export function forward(world: World, state: MessageState, entity: Entity): readonly Outcome[] {
   const to = entity.forwardTo ?? "";
   if (state.hops >= mostHops) return deadLetter(world, state, "MaxTransferHopCountExceeded");
-  if (entity.requiresSession || !isOpen(world, to)) return deadLetter(world, state, "forward-failed");
+  if (entity.requiresSession || !isOpen(world, state, to)) return deadLetter(world, state, "forward-failed");
   return arrive(world, { ...state, hops: state.hops + 1, deliveryCount: 0 }, to);
 }
 
@@ -96,7 +96,7 @@ export function forwardDeadLetter(world: World, state: MessageState): readonly O
   const { entity: path, deadLetter: reason } = state.place as EntityPlace;
   const to = world.entities.get(path)?.forwardDeadLetteredTo ?? null;
   const stays: Outcome = [state];
-  if (to === null || reason === "MaxTransferHopCountExceeded" || !isOpen(world, to)) return [stays];
+  if (to === null || reason === "MaxTransferHopCountExceeded" || !isOpen(world, state, to)) return [stays];
   if (world.deaths >= mostDeaths) return [stays];
   const after = { ...world, deaths: world.deaths + 1 };
   const counts = state.deliveryCount === 0 ? [0] : [0, state.deliveryCount];
@@ -114,9 +114,14 @@ export function expire(world: World, state: MessageState, entity: Entity): reado
     : [[lost(state, "expired", (state.place as EntityPlace).entity)]];
 }
 
-function isOpen({ entities, topics, circumstances: { closed } }: World, to: string): boolean {
+function isOpen(
+  { entities, topics, circumstances: { closed } }: World,
+  { content }: MessageState,
+  to: string,
+): boolean {
   const entity = entities.get(to);
-  const isThere = topics.has(to) || (entity?.kind === "queue" && !entity.requiresSession);
+  const isThere =
+    topics.has(to) || (entity?.kind === "queue" && !(entity.requiresSession && content.sessionId === null));
   return isThere && closed?.has(to) !== true;
 }
 
