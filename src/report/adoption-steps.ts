@@ -45,9 +45,14 @@ export function renderMove(move: Move, adopted: Adopted, hasState: boolean, file
     [
       ...(keptDead === null || letters === null
         ? []
-        : [
-            `look again at the letters of ${keptDead} that died in ${queue}: ${letters.isShared ? `send or export them now, because no redrive sends them without ${queue}` : `without ${queue} they go to ${next}, by ${wordsFor(adopted, consumer, file)} --queue ${inShell(keptDead)}`}`,
-          ]),
+        : letters.isShared
+          ? [
+              `look again at the letters of ${keptDead} that died in ${queue}: send or export them now, because no redrive sends them without ${queue}`,
+            ]
+          : [
+              `look again at the letters of ${keptDead} that died in ${queue}. Without ${queue} they go to ${next}:`,
+              redriveTo(letters, queue, wordsFor(adopted, consumer, file)),
+            ]),
       ...(isFed
         ? []
         : [
@@ -206,12 +211,17 @@ function renderWaysIn({ queue, next, unbind, choosing, ...ways }: Move, hasState
 }
 
 /** The way of letters that the old code cannot handle. */
-function toNewCode({ limit, redrive }: LettersOut, queue: string, words: string): readonly string[] {
-  if (limit !== null) return [];
+function toNewCode(letters: LettersOut, queue: string, words: string): readonly string[] {
+  if (letters.limit !== null) return [];
   return [
     "letters that the old code cannot handle: export or discard them, or send those to the new code that it can handle. Many that die there make its circuit breaker pause all messages:",
-    redrive.replace("dead redrive", `dead redrive ${words}`).replace(` --work-queue ${inShell(queue)}`, ""),
+    redriveTo(letters, queue, words),
   ];
+}
+
+/** The command that sends letters to a consumer of the declaration, by the words that name it. */
+function redriveTo({ redrive }: LettersOut, queue: string, words: string): string {
+  return redrive.replace("dead redrive", `dead redrive ${words}`).replace(` --work-queue ${inShell(queue)}`, "");
 }
 
 /** The words that name a consumer of the declaration. A target with settings has a file of its own. */

@@ -248,6 +248,26 @@ test("a queue that gives way to a new one is compared by its arguments, and not 
   expect([...fixed.keys()]).toEqual(["queue work"]);
 });
 
+test("a dead queue that gets copies of all letters is no queue of one consumer", () => {
+  const dying = (key: string) => ({ ...quorum, "x-dead-letter-exchange": "dlx", "x-dead-letter-routing-key": key });
+  const { imports } = adoptText(
+    exported({
+      exchanges: [exchange("dlx", "topic")],
+      queues: [
+        queue("emails", dying("emails.dead")),
+        queue("reminders", dying("reminders")),
+        queue("emails.dead", quorum),
+        queue("app.dead", quorum),
+      ],
+      bindings: [binding("dlx", "emails.dead", "emails.dead"), binding("dlx", "app.dead", "#")],
+    }),
+  );
+  expect(imports.moves.map(({ letters }) => [letters?.dead, letters?.isShared])).toEqual([
+    ["emails.dead", false],
+    ["app.dead", true],
+  ]);
+});
+
 test("of a shared dead queue, only the letters that name the work queue are sent again", () => {
   const dying = { ...quorum, ...deadTo("dead") };
   const { imports } = adoptText(

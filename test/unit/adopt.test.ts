@@ -190,7 +190,7 @@ test("the owner of a dead queue that stays has to give it up, although its consu
   const { imports } = adopted;
   expect(imports.moves).toMatchObject([{ queue: "orders.q", keptDead: "orders.q.parkingLot" }]);
   expect(renderAdoption(adopted, false, null)).toMatch(
-    /that died in orders\.q: without orders\.q they go to orders\.q\.2, by FILE .+ --consumer orders\.q --queue orders\.q\.parkingLot$/m,
+    /that died in orders\.q\. Without orders\.q they go to orders\.q\.2:\n +npx redeliver dead redrive FILE --target rabbitmq@[\d.]+ --consumer orders\.q --queue orders\.q\.parkingLot --url \S+ --management-url \S+$/m,
   );
   const ids = (all: readonly { readonly id?: string }[]) => all.flatMap(({ id }) => id ?? []);
   expect(ids(imports.present)).toEqual(["orders.q.parkingLot@/"]);

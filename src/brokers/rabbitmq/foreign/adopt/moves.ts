@@ -44,11 +44,9 @@ export function movesOf(
   const left = { ...found, bindings: found.bindings.filter(isLeft) };
   const unbound = lookAt(left, version, looking.shovels, [...looking.named]);
   const known = [...found.queues, ...topology.queues].map(({ name }) => name);
-  // In the middle of a move the new queue is there already.
-  const started = new Set(
-    looking.settings.flatMap((each) => (ownSystemOf(found, each)?.system === prefixOf(topology) ? [each.queue] : [])),
-  );
+  const started = startedIn(looking, prefixOf(topology));
   const ends = new Map(looking.settings.map((each) => [each.queue, deadQueueToday(looking, each)]));
+  const isCommon = commonAmong(looking, ends);
   return topology.queues.flatMap(({ name: queue, role, consumer }): readonly Move[] => {
     if (role !== "work" || consumer === null) return [];
     const own = topology.queues.filter((each) => each.consumer === consumer);
@@ -60,7 +58,7 @@ export function movesOf(
     known.push(`${stem}.${next}`);
     const waysIn = waysInto(found, queue);
     const [doubled, others] = [waysIn.filter(isDeclared), waysIn.filter((each) => !isDeclared(each))];
-    const { deadToday, keptDead, isShared } = deadQueueOf(looking, compiled, { consumer, queue, fixed, ends });
+    const { deadToday, keptDead } = deadQueueOf(looking, compiled, { consumer, queue, fixed, ends });
     const waiting = waitingBefore(looking, unbound, queue);
     const { waits, sharedWaits, used } = waiting;
     const staying = [...new Set(others.map(({ source }) => source))];
@@ -82,7 +80,7 @@ export function movesOf(
             : lettersOf(looking, deadToday, [queue, ...waits], {
                 ...place,
                 workQueue: queue,
-                isShared: isShared || isAlsoPublished(looking, deadToday),
+                isShared: isCommon(deadToday) || isAlsoPublished(looking, deadToday),
                 isKept: keptDead !== null,
               }),
         oldWays: oldWaysInto(looking, compiled, virtualHost, keptDead === null ? [] : [keptDead], [queue, ...waits]),
@@ -99,6 +97,34 @@ export function movesOf(
     ];
   });
 }
+
+/** The queues of the system. In the middle of a move the new queue is there already. */
+function startedIn({ topology, settings }: Looking, prefix: string): ReadonlySet<string> {
+  return new Set(settings.flatMap((each) => (ownSystemOf(topology, each)?.system === prefix ? [each.queue] : [])));
+}
+
+/** Tells if letters of several work queues come into a dead queue, also as copies. */
+function commonAmong(looking: Looking, ends: ReadonlyMap<string, string | null>): (dead: string) => boolean {
+  const reached = looking.settings.map((each) => new Set([...reachedBy(looking, each), ends.get(each.queue)]));
+  return (dead) => reached.filter((each) => each.has(dead)).length > 1;
+}
+
+/** The queues that get a dead letter of a work queue, also as one of several copies. */
+function reachedBy(
+  { semantics, surroundings }: Looking,
+  settings: Looking["settings"][number],
+): readonly (string | undefined)[] {
+  const { queue, deadLetterExchange: exchange, deadLetterRoutingKey: key } = settings;
+  if (exchange === null || surroundings.shapeOf(queue) !== "work") return [];
+  const keys = key === null ? surroundings.entriesOf(settings).map(({ routingKey }) => routingKey) : [key];
+  return keys
+    .slice(0, mostKeys)
+    .flatMap((routingKey) => semantics.publish({ exchange, routingKey }).flat())
+    .flatMap(({ place }) => (place.kind === "queue" ? [place.queue] : []));
+}
+
+/** The most keys of dead letters that are followed. */
+const mostKeys = 50;
 
 function choosingAmong({ topology }: Looking, ways: readonly BrokerBinding[]): readonly string[] {
   const sources = new Set(ways.map(({ source }) => source));
@@ -126,7 +152,6 @@ function deadQueueOf(
   const deadToday = isDeadThere ? dead : (ends.get(queue) ?? null);
   return {
     deadToday,
-    isShared: [...ends.values()].filter((each) => each === deadToday).length > 1,
     keptDead: isDeadThere && !fixed.has(`queue ${dead}`) ? dead : null,
   };
 }
