@@ -46,7 +46,24 @@ export function compiledDraft(
   const left = judged.filter(({ one }) => one.ok);
   const unsaid = left.flatMap((each) => each.unsaid);
   if ((out.length === 0 && unsaid.length === 0) || left.length === 0) return proved;
-  const rest = { ...found, consumers: left.map(({ consumer }) => consumer), unsaid: [...found.unsaid, ...unsaid] };
+  // The letters of a consumer that is left out stay in its dead queue.
+  const theirs = new Set(judged.flatMap(({ consumer, one }) => (one.ok ? [] : [consumer.dead?.value])));
+  const isTheirs = ({ dead }: FoundConsumer): boolean =>
+    dead !== undefined && theirs.has(dead.value) && found.options?.["deadQueue"] !== "shared";
+  const consumers = left.map(({ consumer }) =>
+    isTheirs(consumer) ? { ...consumer, dead: undefined, deadQueueSettings: undefined } : consumer,
+  );
+  const apart = left.flatMap(({ consumer }) =>
+    isTheirs(consumer)
+      ? [
+          {
+            place: consumer.dead?.value ?? "",
+            fact: `other queues have their letters there, too, so ${consumer.queue} gets another dead queue. The letters here stay`,
+          },
+        ]
+      : [],
+  );
+  const rest = { ...found, consumers, unsaid: [...found.unsaid, ...unsaid, ...apart] };
   return compiledDraft(rest, target, name, separator, [...refused, ...out]);
 }
 

@@ -179,22 +179,43 @@ test.each([
   expect(deadQueuesOf(adopted)).toEqual({ orders: name });
 });
 
+/** A function takes the messages of a queue in order. */
+const calledInOrder = (mapping: object) => {
+  const FunctionArn = "arn:aws:lambda:eu-west-1:123456789012:function:f";
+  const called = { EventSourceArn: arnOf("pay.fifo"), FunctionArn, State: "Enabled", ...mapping };
+  return [{ EventSourceMappings: [called] }, { FunctionArn, Timeout: 3 }];
+};
+const inOrder = (name: string, dead: string) => queue(`${name}.fifo`, { FifoQueue: true, ...redriveTo(dead) });
+const ofWindow = { BatchSize: 1, MaximumBatchingWindowInSeconds: 5 };
+
 test("a queue in order is judged alone without the dead-letter queue that others share", () => {
-  const functionArn = "arn:aws:lambda:eu-west-1:123456789012:function:f";
   const adopted = adopt([
     ...["mail", "sms"].map((name) => queue(name, redriveTo("all-dlq"))),
     queue("all-dlq"),
     ...["pay", "ship"].flatMap((name) => [
-      queue(`${name}.fifo`, { FifoQueue: true, ...redriveTo(`${name}-dlq.fifo`) }),
+      inOrder(name, `${name}-dlq.fifo`),
       queue(`${name}-dlq.fifo`, { FifoQueue: true }),
     ]),
-    {
-      EventSourceMappings: [
-        { EventSourceArn: arnOf("pay.fifo"), FunctionArn: functionArn, BatchSize: 10, State: "Enabled" },
-      ],
-    },
-    { FunctionArn: functionArn, Timeout: 3 },
+    ...calledInOrder(ofWindow),
   ]);
   expect(deadQueuesOf(adopted)).toEqual({ mail: "all-dlq", sms: "all-dlq", "ship.fifo": "ship-dlq.fifo" });
-  expect(adopted.refused).toEqual([{ place: "pay", fact: expect.stringMatching(/^it is left out: a batch of 10/) }]);
+  expect(adopted.refused).toEqual([
+    { place: "pay", fact: expect.stringMatching(/^it is left out: a FIFO queue has no batch window/) },
+  ]);
+});
+
+test("a queue that is left out keeps its dead-letter queue", () => {
+  const both = [inOrder("pay", "all.fifo"), inOrder("ship", "all.fifo"), queue("all.fifo", { FifoQueue: true })];
+  const adopted = adopt([...both, ...calledInOrder(ofWindow)]);
+  expect(deadQueuesOf(adopted)).toEqual({ "ship.fifo": "ship-dead.fifo" });
+  expect(adopted.unsaid).toContainEqual({ place: "all", fact: expect.stringMatching(/so ship gets another/) });
+  expect(adopted.unsaid.map(({ place }) => place)).toContain("pay");
+});
+
+test("a function that gets ten messages of a queue in order gets one", () => {
+  const queues = [inOrder("pay", "pay-dlq.fifo"), queue("pay-dlq.fifo", { FifoQueue: true })];
+  const adopted = adopt([...queues, ...calledInOrder({ BatchSize: 10 })]);
+  expect(deadQueuesOf(adopted)).toEqual({ "pay.fifo": "pay-dlq.fifo" });
+  expect(adopted.draft.options).toMatchObject({ lambda: { pay: expect.not.objectContaining({ batchSize: 10 }) } });
+  expect(factsOf(adopted).join()).toMatch(/its function gets 10 messages at once, and in order it gets one/);
 });

@@ -156,7 +156,7 @@ function consumerOf(
   const { name, fifo } = queue;
   const redrive = known(queue.redrive);
   const attempts = redrive?.maxReceiveCount ?? attemptsIfEndless;
-  const lambda = lambdaOptions(surroundings.mappingsOf(queue));
+  const lambda = lambdaOptions(surroundings.mappingsOf(queue), fifo);
   const visibilitySeconds = queue.visibilityTimeoutSeconds ?? sqsDefaults.visibilityTimeoutSeconds;
   const timing = timingOf(visibilitySeconds, attempts, lambda.options !== undefined);
   const sources = sourcesInto(queue, deployment);

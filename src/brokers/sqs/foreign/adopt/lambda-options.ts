@@ -1,7 +1,10 @@
 import { type LambdaMapping, concurrencyOf } from "../deployment.ts";
 
 /** The settings of a target for the function that takes the messages of a queue. */
-export function lambdaOptions([mapping, ...more]: readonly LambdaMapping[]): {
+export function lambdaOptions(
+  [mapping, ...more]: readonly LambdaMapping[],
+  isFifo: boolean,
+): {
   readonly options?: object;
   readonly unsaid: readonly string[];
 } {
@@ -17,6 +20,8 @@ export function lambdaOptions([mapping, ...more]: readonly LambdaMapping[]): {
         `Lambda hands its messages to ${functionName}: write the function with its timeout into the target`,
       ],
     };
+  // The batch of a consumer in order has one message.
+  const isTooLarge = isFifo && (batchSize ?? 1) > 1;
   const most = concurrencyOf(attributes);
   const arn = String(attributes["FunctionArn"]);
   // An alias or a version stands behind the name of the function. The provider reads the ARN, and takes only the name
@@ -26,10 +31,14 @@ export function lambdaOptions([mapping, ...more]: readonly LambdaMapping[]): {
     options: {
       function: qualifier === undefined ? name : arn,
       timeout: `${timeoutSeconds}s`,
-      ...(batchSize === null ? {} : { batchSize }),
+      ...(batchSize === null || isTooLarge ? {} : { batchSize }),
       ...(batchWindowSeconds === null ? {} : { batchWindow: `${batchWindowSeconds}s` }),
       ...(most === null ? {} : { maximumConcurrency: most }),
     },
-    unsaid: [...others, ...(hasFilters === true ? ["the filter of its function makes Lambda delete messages"] : [])],
+    unsaid: [
+      ...others,
+      ...(isTooLarge ? [`its function gets ${batchSize} messages at once, and in order it gets one`] : []),
+      ...(hasFilters === true ? ["the filter of its function makes Lambda delete messages"] : []),
+    ],
   };
 }
