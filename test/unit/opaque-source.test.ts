@@ -75,6 +75,8 @@ test("adopt declares a binding with a key, and leaves one with arguments", () =>
   expect(draft.system["sources"]).toEqual({ events: hash });
   expect(draft.system.consumers).toMatchObject({ orders: { from: { events: ["20"] } } });
   expect(unsaid.map(({ place, fact }) => `${place}: ${fact}`)).toContainEqual(
-    expect.stringMatching(/^others: it is of the type x-consistent-hash, whose bindings no declaration says/),
+    expect.stringMatching(
+      /^others: a declaration cannot say its binding to orders, because its type is x-consistent-hash;/,
+    ),
   );
 });

@@ -101,5 +101,5 @@ export function withOwnDead(found: FoundConsumer, { queues }: BrokerTopology): F
   if (found.dead !== undefined) return found;
   let value = defaultDeadQueue(found.queue);
   while (queues.some(({ name }) => name === value)) value = `${value}.2`;
-  return { ...found, dead: { value, from: `${found.queue} shares no dead queue with others today` } };
+  return { ...found, dead: { value, from: `${found.queue} has no dead queue of its own today` } };
 }

@@ -66,7 +66,7 @@ function sourcesInto(looking: Looking, queue: string, system: string | null): So
       type !== kind &&
       bindings.every(({ routingKey, arguments: given }) => routingKey !== "" && Object.keys(given).length === 0);
     if ((type !== kind && !isOpaque) || isHeaders || exchange === undefined) {
-      const fact = `it is of the type ${exchange === undefined ? "unknown" : type}, whose bindings no declaration says; its ${others.length} bindings to ${queue} stay on the broker, and nothing declares them`;
+      const fact = `a declaration cannot say ${others.length === 1 ? "its binding" : `${others.length} of its bindings`} to ${queue}, because its type is ${exchange === undefined ? "unknown" : type}; on the broker ${others.length === 1 ? "it stays" : "they stay"}`;
       if (others.length > 0) unsaid.push({ place: name, fact });
       continue;
     }

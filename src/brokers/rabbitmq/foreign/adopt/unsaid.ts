@@ -12,9 +12,9 @@ const reasons: Readonly<Record<string, string>> = {
     "a compiled queue is a quorum queue, which has the priorities of its version: none up to 3.13, two from 4.0, and 0 to 31 from 4.3",
   "single-active-consumer": "a declaration lets all instances take messages",
   "max-length":
-    "queueArguments.maxLength has it, and a full queue then refuses messages; without it the queue has no limit",
+    "write it as queueArguments.maxLength to keep it: a full queue then refuses messages. Without it the queue has no limit",
   "max-length-bytes":
-    "queueArguments.maxLengthBytes has it, and a full queue then refuses messages; without it the queue has no limit",
+    "write it as queueArguments.maxLengthBytes to keep it: a full queue then refuses messages. Without it the queue has no limit",
   "message-ttl": "in a compiled work queue no message expires",
   expires: "a compiled queue stays without use",
   "consumer-timeout": "this version of RabbitMQ ignores it",
