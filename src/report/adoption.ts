@@ -38,10 +38,6 @@ export function renderAdoption(
   const { compiled } = proved;
   const there = imports.entries.length - 1;
   const title = `${compiled.topology.system} on ${compiled.target}`;
-  const listed = (all: Adopted["unsaid"]): string =>
-    groupedByFact(all)
-      .map(({ place, fact }) => `  ${visible(`${place}: ${fact}`)}\n`)
-      .join("");
   const moving = new Map<string | null, string>(
     imports.moves.map(({ queue, next }) =>
       isMoved ? [next, `takes the place of ${queue}`] : [queue, "needs a new queue"],
@@ -99,8 +95,16 @@ export function renderAdoption(
   ].join("\n");
 }
 
+function listed(all: Adopted["unsaid"]): string {
+  return groupedByFact(all)
+    .map(({ place, fact }) => `  ${visible(`${place}: ${fact}`)}\n`)
+    .join("");
+}
+
 /** The losses that the new policies end. `unsaid` may name the queue already. */
-function lossesWithout({ newPolicies, unsaid }: Adopted): readonly Unsaid[] {
+function lossesWithout({ newPolicies, unsaid, upgradeFrom }: Adopted): readonly Unsaid[] {
+  // The policies are judged by the rules of the target, which are not those of an older broker.
+  if (upgradeFrom !== null) return [];
   const known = new Set(unsaid.flatMap(({ place, isLoss }) => (isLoss ? [place] : [])));
   return joinAlike(newPolicies.filter(({ effect, name }) => effect === "loss" && !known.has(name))).map(
     ({ name, alike = [], reason }) => ({ place: nameSome([name, ...alike]), fact: reason }),

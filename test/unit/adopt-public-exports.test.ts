@@ -144,6 +144,12 @@ test("the text asks for the upgrade of an older broker, and names no loss by its
   expect(renderAdoption(found, false, null)).toContain(
     "The input is of rabbitmq@3.12.0, and the declaration for rabbitmq@4.3: upgrade the broker first, or name --target rabbitmq@3.12.0.",
   );
+  // From 4.0 on a dead queue has a delivery limit by default.
+  const quorum = { "x-queue-type": "quorum" };
+  const kept = parts({ ev: "topic" }, { orders: quorum, "orders.dlq": quorum }, "ev > orders: order.*");
+  const limited = (version?: string): boolean =>
+    renderAdoption(adopt(kept, version), false, null).includes("deletes messages that are viewed");
+  expect([limited("3.13.7"), limited()]).toEqual([false, true]);
   // An older target than the broker is a difference.
   const { upgradeFrom, judged } = adoptText(textOf(orders, "4.3.6"), "rabbitmq@3.13");
   expect([upgradeFrom, judged?.[0]?.kind, adopt(orders).upgradeFrom]).toEqual([null, "version", null]);
