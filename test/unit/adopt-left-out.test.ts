@@ -73,6 +73,8 @@ test("a short name within a word makes no template", () => {
 
 test.for([
   ["mqtt-subscription-dev43qos1", quorum, /^mqtt-subscription-dev43qos1: it belongs to one client of MQTT/],
+  ["celeryev.9a2c", { "x-expires": 60_000 }, /^celeryev\.9a2c: Celery makes it for events/],
+  ["celery@w1.celery.pidbox", { "x-expires": 10_000 }, /^celery@w1\.celery\.pidbox: Celery makes it for events/],
   ["billing.7f1dbb0a", { "x-expires": 300_000 }, /^billing.7f1dbb0a: the broker deletes it by itself/],
 ] as const)("the queue %s of a single instance has no consumer", ([name, given, fact]) => {
   const found = adopted({

@@ -25,6 +25,9 @@ export function isWorkQueue(looking: Looking, settings: EffectiveSettings): bool
  */
 function ownerOf({ topology, surroundings }: Looking, { queue, goesWith }: EffectiveSettings): string | null {
   if (isOfMqtt(queue)) return "it belongs to one client of MQTT, and a client does not retry";
+  // Sources: kombu `pidbox.py`, Celery `events/receiver.py`.
+  if (/^celeryev\.|\.pidbox$/.test(queue))
+    return "Celery makes it for events or remote control, and deletes it by itself";
   const expires = topology.queues.find(({ name }) => name === queue)?.arguments["x-expires"];
   const isUnused = expires !== undefined && surroundings.shapeOf(queue) === "work";
   // A restart deletes a queue that is not durable, but instances may share it.
