@@ -247,6 +247,10 @@ test("a topic that cannot change is named with the reason", () => {
   expect(renderAdoption(adopted, false, null)).toContain(
     "topic payments: requiresDuplicateDetection is true, declared is false",
   );
+  expect(adopted.unsaid).toContainEqual({
+    place: "payments",
+    fact: expect.stringMatching(/^it detects duplicates, .*Azure would refuse the deployment/),
+  });
 });
 
 test("subscriptions and queues that forward into a topic are named beside it", () => {

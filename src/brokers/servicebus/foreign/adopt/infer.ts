@@ -72,6 +72,10 @@ export function inferSystem(
       ...(only.length > 0 ? [] : leftOut.flatMap(ownerOf)),
       ...(only.length > 0 ? [] : queuesByName(leftOut, entities)),
       ...inferred.flatMap(({ unsaid }) => unsaid),
+      ...detectingTopics(
+        resources,
+        inferred.flatMap(({ consumer }) => consumer.sources.map((source) => source.name)),
+      ),
       ...(only.length > 0 || name !== null
         ? []
         : systemsApart(
@@ -82,6 +86,20 @@ export function inferSystem(
       ...severalLocks(work, locks),
     ],
   });
+}
+
+/** Azure refuses to change the duplicate detection of a topic. */
+function detectingTopics(
+  resources: Deployment["namespaces"][number]["resources"],
+  sources: readonly string[],
+): readonly Unsaid[] {
+  const fact =
+    "it detects duplicates, which Azure never changes, and a declared topic does not, so Azure would refuse the deployment. With owner: other it stays, and the subscriptions of today have to go when the new ones are there";
+  return resources.flatMap(({ kind, names: [name = ""], properties }) =>
+    kind === "topic" && properties["requiresDuplicateDetection"] === true && sources.includes(name)
+      ? [{ place: name, fact }]
+      : [],
+  );
 }
 
 function queuesByName(leftOut: readonly ReadEntity[], all: readonly ReadEntity[]): readonly Unsaid[] {
