@@ -237,6 +237,20 @@ test("a queue with sessions that a subscription forwards into is a consumer in o
   });
 });
 
+test("a queue that is disabled, and one that another queue forwards to, are named", () => {
+  const adopted = adopt([
+    ["queues", "billing", { status: "ReceiveDisabled" }],
+    ["queues", "legacy", { forwardTo: "billing" }],
+  ]);
+  expect(consumersIn(adopted)).toEqual(["billing"]);
+  expect(adopted.unsaid).toEqual(
+    expect.arrayContaining([
+      { place: "billing", fact: "its status is ReceiveDisabled today, and a deployment makes it Active" },
+      { place: "billing", fact: "messages of legacy are forwarded into it, which stays so" },
+    ]),
+  );
+});
+
 test("a topic that cannot change is named with the reason", () => {
   const adopted = adopt([
     ["queues", "billing"],

@@ -166,6 +166,23 @@ function keyOf({ kind, name }: ReadEntity, system: string | null): string {
   return kind === "subscription" || system === null ? name : name.slice(system.length + 1);
 }
 
+/** The settings that a deployment changes, or that the input does not show. */
+function settingsOf(entity: ReadEntity): readonly (string | false)[] {
+  const unread = entityFields.queue.flatMap((field) =>
+    "own" in field && entity.hidden.has(field.own) ? [field.arm] : [],
+  );
+  return [
+    entity.fixed.status !== "Active" &&
+      `its status is ${String(entity.fixed.status)} today, and a deployment makes it Active`,
+    unread.length > 0 && `the input does not show the value of ${unread.join(", ")}, so Azure's own is declared`,
+    entity.timeToLiveMs !== null &&
+      `its DefaultMessageTimeToLive is ${formatDurationMs(entity.timeToLiveMs)}; in a compiled queue no message expires by the queue`,
+    entity.deadLetterOnExpiration === false &&
+      !entity.hidden.has("deadLetterOnExpiration") &&
+      "Service Bus drops expired messages today, and dead-letters them in a compiled queue",
+  ];
+}
+
 function consumerOf(
   entity: ReadEntity,
   key: string,
@@ -180,6 +197,7 @@ function consumerOf(
   const inSubscription = isSubscription(entity);
   const own = inSubscription ? [entity] : all.filter((each) => isSubscription(each) && each.forwardTo === path);
   // A declared consumer in order receives from its subscription, and not from a queue that this one forwards to.
+  const feeders = all.flatMap((each) => (each.kind === "queue" && each.forwardTo === path ? [each.path] : []));
   const isFed = requiresSession === true && !inSubscription;
   const sources = isFed ? { said: [], unsaid: [] } : sourcesInto(own, key, all, isWhole);
   const tiers = all
@@ -189,14 +207,11 @@ function consumerOf(
   const attempts = isCounted ? maxDeliveryCount : attemptsIfEndless;
   const isWaiting = tiers.length > 0;
   const parked = parkedName(inSubscription && system !== null ? `${system}.${name}` : name, ".");
-  const unread = entityFields.queue.flatMap((field) =>
-    "own" in field && entity.hidden.has(field.own) ? [field.arm] : [],
-  );
   const facts: readonly (string | false)[] = [
     isFed &&
       own.length > 0 &&
       `${nameSome(own.map((each) => each.path))} ${own.length === 1 ? "goes on forwarding into it, and is" : "go on forwarding into it, and are"} not declared: keep the code that makes ${own.length === 1 ? "it" : "them"}, and let producers set a session id`,
-    unread.length > 0 && `the input does not show the value of ${unread.join(", ")}, so Azure's own is declared`,
+    feeders.length > 0 && `messages of ${nameSome(feeders)} are forwarded into it, which stays so`,
     !isCounted && `MaxDeliveryCount is ${maxDeliveryCount}, so its consumers end the attempts; ${attempts} are a guess`,
     isWaiting
       ? `its consumers choose the queue for each attempt; that each of ${tiers.map((each) => each.path).join(", ")} is used once is a guess. If consumers receive from one of these, adopt it by --queue`
@@ -204,18 +219,14 @@ function consumerOf(
     inSubscription &&
       requiresSession !== true &&
       "its consumers receive from the subscription; a compiled one forwards to a queue, and consumers receive from that",
-    entity.timeToLiveMs !== null &&
-      `its DefaultMessageTimeToLive is ${formatDurationMs(entity.timeToLiveMs)}; in a compiled queue no message expires by the queue`,
-    entity.deadLetterOnExpiration === false &&
-      !entity.hidden.has("deadLetterOnExpiration") &&
-      "Service Bus drops expired messages today, and dead-letters them in a compiled queue",
+    ...settingsOf(entity),
   ];
   const from = isWaiting ? tiers.map((each) => each.path).join(", ") : `MaxDeliveryCount of ${path}`;
   return {
     consumer: {
       queue: path,
       ...(inSubscription ? { key, isNewQueue: requiresSession !== true } : {}),
-      from: `${inSubscription ? "the subscription" : "the work queue"} ${path}: ${own.length === 0 ? "producers send straight to it" : "topics lead into it"}`,
+      from: `${inSubscription ? "the subscription" : "the work queue"} ${path}: ${own.length === 0 ? (feeders.length === 0 ? "producers send straight to it" : "another queue forwards to it") : "topics lead into it"}`,
       sources: sources.said,
       isLossy: false,
       delaysMs: {
