@@ -172,7 +172,7 @@ function sessionProblems({ consumer, order, from }: ConsumerPlan): Diagnostic[] 
   if (order !== "per-key" || sources.length <= 1) return [];
   return diagnosed("RD710", {
     path: ["consumers", consumer, "from"],
-    message: `${consumer} takes ${count(sources.length, "source")} in order; messages in sessions are not forwarded into one queue`,
+    message: `${consumer} takes ${count(sources.length, "source")} in order; a subscription with sessions does not forward into a queue`,
     value: sources.join(", "),
     notes: ['Service Bus documentation, "Chaining Service Bus entities with autoforwarding": not with sessions'],
     help: 'take one source with order: "per-key", or leave order out',
