@@ -214,7 +214,9 @@ function renderWaysIn({ queue, next, unbind, choosing, ...ways }: Move, hasState
 function toNewCode(letters: LettersOut, queue: string, words: string): readonly string[] {
   if (letters.limit !== null) return [];
   return [
-    "letters that the old code cannot handle: export or discard them, or send those to the new code that it can handle. Many that die there make its circuit breaker pause all messages:",
+    "letters that no code can handle: choose them by a filter such as --type, --body or --generation, and remove them into a file:",
+    `${letters.redrive.replace("dead redrive", "dead discard").replace(` --work-queue ${inShell(queue)}`, "")} --backup ${inShell(`${letters.dead}.ndjson`)} --why REASON --type TYPE`,
+    "letters that only the new code can handle: send them there. Many that die there make its circuit breaker pause all messages:",
     redriveTo(letters, queue, words),
   ];
 }
@@ -249,7 +251,7 @@ function renderRedrive(
     // The management API shows a new policy, also one of the deployment, after up to 10 s.
     ...(policy === null && !isKept ? [] : ["sleep 10"]),
     redrive,
-    "this only counts the letters: run it again with the --confirm that it prints, to send them. If others have come meanwhile, count again. It stops if more than 10 % die again",
+    "this only counts the letters: run it again with the --confirm that it prints, to send them. If others have come meanwhile, count again. It stops if more than 10 % die again, and --stop-above takes another limit",
     // The step that deletes the queue ends the policy as well.
     ...(isShared && policy !== null ? ["when it has sent them, end the policy:", policy.end] : []),
     ...(isShared

@@ -94,6 +94,9 @@ test("a dead queue goes only when the queues where its letters wait are empty", 
   expect(lines).toContain(
     "npx redeliver dead redrive FILE --target rabbitmq@4.3 --consumer pay --queue pay.dead --url amqp://USER@HOST/%2F --management-url http://HOST:15672",
   );
+  expect(lines).toContain(
+    "npx redeliver dead discard --queue pay.dead --url amqp://USER@HOST/%2F --management-url http://HOST:15672 --backup pay.dead.ndjson --why REASON --type TYPE",
+  );
   const last = lines.findIndex((line) => line.startsWith("6. "));
   expect(lines.slice(last, last + 4)).toEqual([
     "6. when pay.dead, pay.retry, pay.hold are empty, and no program publishes to later with hour any more, and no other consumer's letters come into pay.dead, send:",
