@@ -32,7 +32,7 @@ export async function discardCommand(
   const { backup } = options;
   return atDesk(file, options, async (desk) => {
     const discarded = await discardLetters(desk, { ...orderOf(options), backup });
-    return answerTaken(options, discarded, `be removed, and be in ${backup}`);
+    return answerTaken(options, discarded, `be removed into ${backup}`);
   });
 }
 

@@ -30,7 +30,7 @@ export function renderTaken(
   { done, mayBeDoubled, stopped }: TakenOut,
 ): string {
   return [
-    `${done} of ${count(letters, "letter")} have left ${visible(queue)}, to ${visible(doing)}`,
+    `${done} of ${count(letters, "letter")} left ${visible(queue)}, to ${visible(doing)}`,
     ...(mayBeDoubled === 0 ? [] : [`up to ${mayBeDoubled} may be in two places, because a connection was lost`]),
     ...(stopped === null ? [] : [`stopped: ${visible(stopped)}; all other letters are still in the queue`]),
     "",
