@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { operating } from "../../src/brokers/rabbitmq/operate/index.ts";
 import { windowLetters } from "../../src/brokers/rabbitmq/operate/move.ts";
+import { closeChannel, destroyConnection } from "../../src/brokers/rabbitmq/run/amqp-0-9-1/connect.ts";
 import type { RedrivePlan } from "../../src/operate/plan.ts";
 import type { RedriveResult } from "../../src/operate/redrive.ts";
 import { startCluster } from "../support/broker-cluster.ts";
@@ -27,6 +28,17 @@ const own = brokers().flatMap(({ version, containerId }) =>
 
 /** Writes recent changes to disk. A broker that is killed before has lost the queues. */
 const syncTables = ["rabbitmqctl", "eval", "catch mnesia:sync_log(), [catch dets:sync(Table) || Table <- dets:all()]."];
+
+test.each(brokers())("on $version a channel does not wait for ever if its connection ends first", async (broker) => {
+  const model = await amqplib.connect(broker.amqpUrl);
+  model.on("error", () => undefined);
+  await closeChannel(await model.createChannel());
+  const channel = await model.createChannel();
+  const closing = closeChannel(channel);
+  destroyConnection(model);
+  await expect(closing).rejects.toThrow("Channel ended");
+  await expect(closeChannel(channel)).rejects.toThrow();
+});
 
 /** The letters of the dead queue. They stay there. */
 async function deadIn({ broker, url }: DeployedSystem): Promise<readonly string[]> {

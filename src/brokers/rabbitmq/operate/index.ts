@@ -13,7 +13,7 @@ import type {
   Putting,
   Unsendable,
 } from "../../../operate/port.ts";
-import { destroyConnection, endLook } from "../run/amqp-0-9-1/connect.ts";
+import { closeChannel, destroyConnection, endLook } from "../run/amqp-0-9-1/connect.ts";
 import { connectionByAmqp091, virtualHostIn } from "../run/connection.ts";
 import { managementLogin } from "../run/deployed/judge-found.ts";
 import { ask } from "../run/deployed/read-settings.ts";
@@ -154,7 +154,7 @@ async function connect(connection: RabbitmqPlace): Promise<DeadLetters> {
         const channel = await openChannel(await model());
         while ((await countsOf(channel, queue)).consumerCount > 0 && performance.now() < untilMs)
           await setTimeout(askEveryMs);
-        await channel.close();
+        await closeChannel(channel);
       }),
     close: async () => void (await opened?.then(endLook, () => undefined)),
   };
@@ -165,7 +165,7 @@ async function checkExists(model: ChannelModel, queue: string): Promise<void> {
   const channel = await model.createChannel();
   channel.on("error", () => undefined);
   await channel.checkQueue(queue);
-  await channel.close();
+  await closeChannel(channel);
 }
 
 /** Statistics still show a consumer that has just ended. From 4.3 on, anything newer needs a permission for the queue. */
@@ -173,7 +173,7 @@ async function consumersNow(model: ChannelModel, queue: string, { consumers = 0 
   const channel = await openChannel(model);
   try {
     const { consumerCount } = await countsOf(channel, queue);
-    await channel.close();
+    await closeChannel(channel);
     return consumerCount;
   } catch {
     return Number(consumers);

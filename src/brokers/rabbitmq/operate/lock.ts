@@ -13,6 +13,7 @@ import { ask } from "../run/deployed/read-settings.ts";
 import { isLocked } from "../run/queue-refusals.ts";
 import { openChannel } from "./look.ts";
 import type { RabbitmqPlace } from "./told.ts";
+import { closeChannel } from "../run/amqp-0-9-1/connect.ts";
 
 const heldBy = "x-redeliver-held-by";
 const heldSince = "x-redeliver-held-since";
@@ -54,7 +55,7 @@ async function makeOnceFree(model: ChannelModel, name: string, wanted: object): 
     const channel = await openChannel(model);
     try {
       await channel.assertQueue(name, { exclusive: true, durable: false, arguments: wanted });
-      return await channel.close();
+      return await closeChannel(channel);
     } catch (cause) {
       if (!isLocked(cause) || performance.now() > untilMs) throw cause;
     }

@@ -5,6 +5,7 @@ import type { Looked, Visit } from "../../../operate/port.ts";
 import { readLetter } from "./read-letter.ts";
 import { leaderAnswersWithinMs } from "../run/amqp-0-9-1/passed-on.ts";
 import { LostError } from "./told.ts";
+import { closeChannel } from "../run/amqp-0-9-1/connect.ts";
 
 /** The largest prefetch of AMQP 0-9-1. Without a bound, a quorum queue gives a consumer 2,000 letters. */
 const mostPrefetch = 65_535;
@@ -42,7 +43,7 @@ export async function look(model: ChannelModel, queue: string, visit: Visit): Pr
   const { messageCount: ready, consumerCount: consumers } = await countsOf(counting, queue);
   const state: Looking = { takers: [], delivered: 0, seen: 0, isDone: false, isCancelled: false, thrown: null };
   if (ready === 0) {
-    await counting.close();
+    await closeChannel(counting);
     return { ready, consumers, seen: 0, isWhole: true };
   }
   const lost = lossOf(model, counting);
@@ -50,7 +51,7 @@ export async function look(model: ChannelModel, queue: string, visit: Visit): Pr
   const isWhole = state.isDone || state.delivered === ready;
   state.isDone = true;
   await Promise.race([giveBack(counting, queue, state), lost]);
-  await counting.close().catch(() => undefined);
+  await closeChannel(counting).catch(() => undefined);
   if (state.thrown !== null) throw state.thrown.cause;
   return { ready, consumers, seen: state.seen, isWhole };
 }
@@ -86,7 +87,7 @@ async function takeAll(
 async function giveBack(counting: Channel, queue: string, { takers, delivered }: Looking): Promise<void> {
   let expected = (await countIn(counting, queue)) ?? 0;
   for (const [index, channel] of takers.entries()) {
-    await channel.close();
+    await closeChannel(channel);
     expected += Math.min(mostPrefetch, delivered - index * mostPrefetch);
     await putBack(counting, queue, expected);
   }

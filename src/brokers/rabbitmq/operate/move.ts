@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 
 import { carryOut } from "../../../operate/carry-out.ts";
 import type { Pass, Passed } from "../../../operate/port.ts";
-import { destroyConnection } from "../run/amqp-0-9-1/connect.ts";
+import { closeChannel, destroyConnection } from "../run/amqp-0-9-1/connect.ts";
 import { mostPassedOn } from "../run/amqp-0-9-1/passed-on.ts";
 import { countIn, countsOf, lossOf, openChannel, putBack } from "./look.ts";
 import { readLetter } from "./read-letter.ts";
@@ -289,10 +289,10 @@ async function giveBack({ holders }: Intake, counting: Channel, queue: string): 
   if (last !== undefined) await last.channel.cancel(last.consumerTag);
   let expected = (await countIn(counting, queue)) ?? 0;
   for (const holder of holders) {
-    await holder.channel.close();
+    await closeChannel(holder.channel);
     holder.removed = holder.acknowledged;
     expected += holder.held + holder.late;
     await putBack(counting, queue, expected);
   }
-  await counting.close();
+  await closeChannel(counting);
 }

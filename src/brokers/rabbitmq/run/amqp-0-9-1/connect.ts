@@ -50,6 +50,20 @@ export async function endLook(connection: ChannelModel): Promise<void> {
   destroyConnection(connection);
 }
 
+/**
+ * Closes a channel. amqplib waits for the broker's confirm alone, which never comes if the connection ends first.
+ * Source: amqplib 2.3, `toClosing` and `toClosed` in `lib/channel.js`.
+ *
+ * @throws Error if the connection ends first
+ */
+export async function closeChannel(channel: Pick<Channel, "close" | "once">): Promise<void> {
+  // The event comes after a confirm, too, and in the same turn.
+  const ended = new Promise<boolean>((resolve) => channel.once("close", () => setImmediate(resolve, false)));
+  const isConfirmed = await Promise.race([channel.close().then(() => true), ended]);
+  // amqplib says the same of an answer that does not come.
+  if (!isConfirmed) throw new Error("Channel ended with its connection");
+}
+
 /** The broker reads everything that was sent on the channel before it confirms the close. */
 export async function closeInOrder(connection: ChannelModel, channel: Channel): Promise<void> {
   await channel.close();

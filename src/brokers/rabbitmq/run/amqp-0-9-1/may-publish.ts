@@ -1,5 +1,7 @@
 import type { Channel, ChannelModel } from "amqplib";
 
+import { closeChannel } from "./connect.ts";
+
 /** Methods of the class `tx`, for which amqplib has no functions. Source: AMQP 0-9-1, class 90. */
 const select = { method: 0x5a_00_0a, answer: 0x5a_00_0b };
 const rollback = { method: 0x5a_00_1e, answer: 0x5a_00_1f };
@@ -23,5 +25,5 @@ export async function mayPublish(model: ChannelModel, exchange: string, routingK
   await rpc.call(channel, select.method, {}, select.answer);
   channel.publish(exchange, routingKey, Buffer.alloc(0));
   await rpc.call(channel, rollback.method, {}, rollback.answer);
-  await channel.close();
+  await closeChannel(channel);
 }

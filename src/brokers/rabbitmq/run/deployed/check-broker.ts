@@ -8,7 +8,7 @@ import { afterMs, atMost } from "../../../../consume/port/long-timer.ts";
 import { compareByDeclaring } from "./compare-by-declaring.ts";
 import type { Found, Presence } from "./compare.ts";
 import { virtualHostIn } from "../connection.ts";
-import { connectByAmqp091, destroyConnection, endLook } from "../amqp-0-9-1/connect.ts";
+import { closeChannel, connectByAmqp091, destroyConnection, endLook } from "../amqp-0-9-1/connect.ts";
 import type { Contract, PublishOperation } from "../../compile/contract.ts";
 import { publicationsOf } from "../../compile/publications.ts";
 import { askLogin } from "../credentials.ts";
@@ -109,7 +109,7 @@ async function presenceOf(
       channel = null;
     }
   }
-  await channel?.close();
+  if (channel !== null) await closeChannel(channel);
   return presences;
 }
 

@@ -2,6 +2,7 @@ import type { Channel, ChannelModel } from "amqplib";
 
 import type { RabbitmqCompiled } from "../../compile/compile.ts";
 import type { Diagnostic } from "../../../../diagnostics/diagnostic.ts";
+import { closeChannel } from "../amqp-0-9-1/connect.ts";
 import type { Made, Presence } from "./compare.ts";
 import { difference, differing } from "./differences.ts";
 
@@ -92,7 +93,7 @@ async function declareWhatIsThere(model: ChannelModel, method: number, fields: o
   const { sendImmediately, rpc } = channel as unknown as Calling;
   sendImmediately.call(channel, method, { ...fields, passive: true, nowait: true });
   await rpc.call(channel, method, { ...fields, passive: false, nowait: false }, answer);
-  await channel.close();
+  await closeChannel(channel);
 }
 
 /**
