@@ -146,6 +146,8 @@ function wrongSentences({ path, value, issue, schema }: Mistake, input: unknown)
     const known = headersMatches.join(", ");
     return { message: `its match is not one of ${known}`, help: `choose one of ${known}` };
   }
+  if (place === "sources" && field === "arguments" && path.length === 4)
+    return { help: "write a text, a number or a boolean, or leave the argument out" };
   const meant =
     place === "consumers" && field === "from" && path.length < 5
       ? correctedFrom(path, value, input)
@@ -169,8 +171,6 @@ function wrongSentences({ path, value, issue, schema }: Mistake, input: unknown)
   if (key === "deadLetter" && isSwitched(value)) return { help: "remove it: a work queue has a dead queue" };
   if (help !== undefined && issue.path.length > path.length) return { message: `${key} has another form`, help };
   if (most !== undefined) return { notes: endlessNotes[key] ?? [], help: most };
-  if (place === "sources" && field === "arguments" && path.length === 4)
-    return { help: help ?? "write a text, a number or a boolean, or leave the argument out" };
   if (issue.code === "invalid_union" || isMatch)
     return {
       help:

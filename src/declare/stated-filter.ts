@@ -1,4 +1,5 @@
 import { type Diagnostic, type PathSegment, diagnosed } from "../diagnostics/diagnostic.ts";
+import { isMapping } from "./read-duration.ts";
 import type { StatedFilter, Taken } from "./system.ts";
 
 export function isStated(taken: Taken): taken is StatedFilter {
@@ -25,7 +26,10 @@ export function statedRules(
     path: [...path, "filterPolicy", ...wrong],
     message: `SNS takes no such filter: each ${scope === "MessageBody" ? "property" : "attribute"} has a list of values`,
     ...(wrong.length === 0 ? { value: filterPolicy } : {}),
-    notes: scope === "MessageBody" ? [] : ['properties within a property take filterPolicyScope: "MessageBody"'],
+    notes:
+      scope !== "MessageBody" && wrong.length > 0 && isMapping(filterPolicy[wrong[0] ?? ""])
+        ? ['properties within a property take filterPolicyScope: "MessageBody"']
+        : [],
     help: 'write for example { eventType: [{ prefix: "order." }] }',
   });
 }
@@ -40,8 +44,7 @@ function wrongPart(part: object, isBody: boolean, path: readonly string[]): read
   for (const [key, value] of entries) {
     const here = [...path, key];
     if (Array.isArray(value) && value.length > 0) continue;
-    const isNested = isBody && typeof value === "object" && value !== null && !Array.isArray(value);
-    const wrong = isNested ? wrongPart(value as object, isBody, here) : here;
+    const wrong = isBody && isMapping(value) ? wrongPart(value, isBody, here) : here;
     if (wrong !== null) return wrong;
   }
   return null;

@@ -60,6 +60,8 @@ test.for([
 
 test.for([
   [["a"], "RD101", ".hash-header"],
+  // No value here is a duration.
+  [[1], "RD101", ".hash-header"],
   [null, "RD101", ".hash-header"],
   [{ a: 1 }, "RD101", ".hash-header"],
   [2 ** 53, "RD104", ".hash-header"],

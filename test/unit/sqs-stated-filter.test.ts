@@ -117,6 +117,8 @@ test.for([
   const errors = result.ok ? [] : result.diagnostics;
   expect(errors.map(({ code, path }) => `${code} ${path}`)).toEqual([`RD110 consumers.billing.from.events${below}`]);
   expect(errors[0]?.message).toMatch(message);
+  const isNested = JSON.stringify(taken).includes('{"a":{"b":["c"]}}');
+  expect(errors[0]?.notes?.join().includes("filterPolicyScope") ?? false).toBe(isNested);
 });
 
 test("properties of the body may lie in each other", () => {
