@@ -212,6 +212,8 @@ export interface LettersOut {
   readonly before: readonly StillUsed[];
   /** The command that sends the letters to the work queue. */
   readonly redrive: string;
+  /** The words for the URLs of the broker in such a command. */
+  readonly at: string;
   /** The requests that delete the dead queue, and the queues before it. */
   readonly remove: readonly string[];
 }

@@ -215,15 +215,20 @@ function toNewCode(letters: LettersOut, queue: string, words: string): readonly 
   if (letters.limit !== null) return [];
   return [
     "letters that no code can handle: choose them by a filter such as --type, --body or --generation, and remove them into a file:",
-    `${letters.redrive.replace("dead redrive", "dead discard").replace(` --work-queue ${inShell(queue)}`, "")} --backup ${inShell(`${letters.dead}.ndjson`)} --why REASON --type TYPE`,
+    `redeliver dead discard ${chosenBy(letters, queue)} --backup ${inShell(`${letters.dead}.ndjson`)} --why REASON --type TYPE`,
     "letters that only the new code can handle: send them there. Many that die there make its circuit breaker pause all messages:",
     redriveTo(letters, queue, words),
   ];
 }
 
 /** The command that sends letters to a consumer of the declaration, by the words that name it. */
-function redriveTo({ redrive }: LettersOut, queue: string, words: string): string {
-  return redrive.replace("dead redrive", `dead redrive ${words}`).replace(` --work-queue ${inShell(queue)}`, "");
+function redriveTo(letters: LettersOut, queue: string, words: string): string {
+  return `redeliver dead redrive ${words} ${chosenBy(letters, queue)}`;
+}
+
+/** The words that choose the letters of one old work queue in its dead queue. */
+function chosenBy({ dead, isShared, at }: LettersOut, queue: string): string {
+  return `--queue ${inShell(dead)} ${isShared ? `--failed-in ${inShell(queue)} ` : ""}${at}`;
 }
 
 /** The words that name a consumer of the declaration. A target with settings has a file of its own. */

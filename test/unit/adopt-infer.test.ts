@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { writeYaml } from "../../src/adopt/write-yaml.ts";
+import { renderAdoption } from "../../src/report/adoption.ts";
 import {
   type Parts,
   binding,
@@ -250,22 +251,30 @@ test("a queue that gives way to a new one is compared by its arguments, and not 
 
 test("a dead queue that gets copies of all letters is no queue of one consumer", () => {
   const dying = (key: string) => ({ ...quorum, "x-dead-letter-exchange": "dlx", "x-dead-letter-routing-key": key });
-  const { imports } = adoptText(
+  const adopted = adoptText(
     exported({
       exchanges: [exchange("dlx", "topic")],
       queues: [
         queue("emails", dying("emails.dead")),
         queue("reminders", dying("reminders")),
         queue("emails.dead", quorum),
-        queue("app.dead", quorum),
+        queue("app.dead"),
       ],
       bindings: [binding("dlx", "emails.dead", "emails.dead"), binding("dlx", "app.dead", "#")],
     }),
   );
-  expect(imports.moves.map(({ letters }) => [letters?.dead, letters?.isShared])).toEqual([
+  expect(adopted.imports.moves.map(({ letters }) => [letters?.dead, letters?.isShared])).toEqual([
     ["emails.dead", false],
     ["app.dead", true],
   ]);
+  const text = renderAdoption(adopted, false, null);
+  expect(text).toContain("leave app.dead as long as letters of others come into it, and delete it when it is empty");
+  expect(text).toContain("redeliver dead discard --queue app.dead --failed-in reminders --url ");
+  expect(text).not.toContain("delete it when it is empty\n     api DELETE /api/queues/%2F/app.dead");
+  // A fact about several queues stands there once.
+  const facts = new Set(adopted.unsaid.map(({ fact }) => fact));
+  expect(facts.size).toBeLessThan(adopted.unsaid.length);
+  expect(text).toContain(`what it cannot say (${facts.size})`);
 });
 
 test("of a shared dead queue, only the letters that name the work queue are sent again", () => {

@@ -130,6 +130,7 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
       limit: null,
       isShared: false,
       policy: null,
+      at: "--url amqp://USER@HOST/%2F --management-url http://HOST:15672",
       redrive:
         "redeliver dead redrive --queue billing.dlq --work-queue billing --url amqp://USER@HOST/%2F --management-url http://HOST:15672",
       remove: ["DELETE /api/queues/%2F/billing.dlq"],

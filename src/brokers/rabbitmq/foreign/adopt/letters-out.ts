@@ -46,6 +46,7 @@ function lettersOut(
     semanticsOf({ queues, exchanges: [], bindings: [], policies }, version).settings(dead)?.deliveryLimit ?? null;
   const lifting = liftingPolicy(topology, version, dead);
   const limit = limitWith(topology.policies);
+  const at = placeIn(url, virtualHost);
   const left = limit === null ? null : limitWith([...topology.policies, lifting]);
   const { name, pattern, applyTo, priority, definition } = lifting;
   const request = path("policies", virtualHost, name);
@@ -56,7 +57,8 @@ function lettersOut(
     limit: left,
     policy:
       limit === null || left !== null ? null : { set: `PUT ${request} ${inShell(body)}`, end: `DELETE ${request}` },
-    redrive: `redeliver dead redrive --queue ${inShell(dead)} ${isShared ? "--failed-in" : "--work-queue"} ${inShell(workQueue)} ${placeIn(url, virtualHost)}`,
+    redrive: `redeliver dead redrive --queue ${inShell(dead)} ${isShared ? "--failed-in" : "--work-queue"} ${inShell(workQueue)} ${at}`,
+    at,
   };
 }
 
