@@ -7,7 +7,16 @@ export function ownedElsewhere(queues: readonly string[], elsewhere: readonly st
   return queues.filter((place) => elsewhere.includes(place)).map((place) => ({ place, fact }));
 }
 
+/** The fact about a dead queue that a consumer leaves to others. */
+export function deadOfOthers(
+  place: string,
+  queue: string,
+  because = "other queues have their letters there, too",
+): Unsaid {
+  return { place, fact: `${because}, so ${queue} gets another dead queue. The letters here stay` };
+}
+
 /** The fact about a dead queue that another program owns. */
 export function deadElsewhere(dead: string, queue: string): Unsaid {
-  return { place: dead, fact: `another program owns it, so ${queue} gets another dead queue. The letters here stay` };
+  return deadOfOthers(dead, queue, "another program owns it");
 }

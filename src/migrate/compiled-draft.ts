@@ -1,4 +1,5 @@
 import { type DraftDeclaration, declareFound } from "../adopt/declare-found.ts";
+import { deadOfOthers } from "../adopt/owned-elsewhere.ts";
 import type { FoundConsumer, FoundSystem, Unsaid } from "../adopt/found.ts";
 import { type Target, checkTarget } from "../brokers/index.ts";
 import { type Proved, compileAndProve } from "../compile/compile.ts";
@@ -46,23 +47,16 @@ export function compiledDraft(
   const left = judged.filter(({ one }) => one.ok);
   const unsaid = left.flatMap((each) => each.unsaid);
   if ((out.length === 0 && unsaid.length === 0) || left.length === 0) return proved;
-  // The letters of a consumer that is left out stay in its dead queue.
+  // The letters of a consumer that is left out stay in its dead queue, unless all of a system share one.
   const theirs = new Set(judged.flatMap(({ consumer, one }) => (one.ok ? [] : [consumer.dead?.value])));
-  const isTheirs = ({ dead }: FoundConsumer): boolean =>
-    dead !== undefined && theirs.has(dead.value) && found.options?.["deadQueue"] !== "shared";
-  const consumers = left.map(({ consumer }) =>
-    isTheirs(consumer) ? { ...consumer, dead: undefined, deadQueueSettings: undefined } : consumer,
-  );
-  const apart = left.flatMap(({ consumer }) =>
-    isTheirs(consumer)
-      ? [
-          {
-            place: consumer.dead?.value ?? "",
-            fact: `other queues have their letters there, too, so ${consumer.queue} gets another dead queue. The letters here stay`,
-          },
-        ]
-      : [],
-  );
+  const isShared = found.options?.["deadQueue"] === "shared";
+  const apart: Unsaid[] = [];
+  const consumers = left.map(({ consumer }) => {
+    const { dead } = consumer;
+    if (isShared || dead === undefined || !theirs.has(dead.value)) return consumer;
+    apart.push(deadOfOthers(dead.value, consumer.queue));
+    return { ...consumer, dead: undefined, deadQueueSettings: undefined };
+  });
   const rest = { ...found, consumers, unsaid: [...found.unsaid, ...unsaid, ...apart] };
   return compiledDraft(rest, target, name, separator, [...refused, ...out]);
 }

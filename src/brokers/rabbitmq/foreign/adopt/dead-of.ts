@@ -1,5 +1,5 @@
 import type { FoundConsumer, Inferred } from "../../../../adopt/found.ts";
-import { deadElsewhere } from "../../../../adopt/owned-elsewhere.ts";
+import { deadElsewhere, deadOfOthers } from "../../../../adopt/owned-elsewhere.ts";
 import { namedDeadQueue, purposeOf } from "../../../../foreign/purpose.ts";
 import { type RabbitmqTarget, capabilitiesOf } from "../../compile/capabilities.ts";
 import { defaultDeadQueue } from "../../compile/names.ts";
@@ -77,8 +77,8 @@ export function deadFor(
   const isShared = othersDead.has(place);
   // The work queue can stay, so it need not move because of its dead queue.
   if (!isShared && (!canStay || deadQueueSettings !== undefined)) return kept;
-  const fact = `${isShared ? "other queues have their letters there, too" : "its settings cannot change"}, so ${queue} gets another dead queue. The letters here stay`;
-  return { ...left, unsaidDead: [{ place, fact }] };
+  const because = isShared ? undefined : "its settings cannot change";
+  return { ...left, unsaidDead: [deadOfOthers(place, queue, because)] };
 }
 
 /** The arguments of a compiled dead queue. */

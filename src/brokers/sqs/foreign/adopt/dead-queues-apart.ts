@@ -1,5 +1,6 @@
 import { mostShared } from "../../../../adopt/declare-found.ts";
 import type { FoundConsumer, Unsaid } from "../../../../adopt/found.ts";
+import { deadOfOthers } from "../../../../adopt/owned-elsewhere.ts";
 import { sqsLimits } from "../../compile/capabilities.ts";
 import { type AuditedQueue, known, nameIn } from "../deployment.ts";
 
@@ -34,16 +35,7 @@ export function deadQueuesApart(
   return {
     shares,
     consumers: apart.map(({ consumer }) => consumer),
-    unsaid: apart.flatMap(({ consumer, left }) =>
-      left === null
-        ? []
-        : [
-            {
-              place: left,
-              fact: `other queues have their letters there, too, so ${consumer.queue} gets another dead queue. The letters here stay`,
-            },
-          ],
-    ),
+    unsaid: apart.flatMap(({ consumer, left }) => (left === null ? [] : [deadOfOthers(left, consumer.queue)])),
   };
 }
 
