@@ -7,13 +7,13 @@ import { refused } from "../../../diagnostics/render.ts";
 import { heldProblem } from "../../../operate/journal-problems.ts";
 import type { Holder } from "../../../operate/port.ts";
 import { lockNameOf } from "../compile/permissions.ts";
+import { closeChannel } from "../run/amqp-0-9-1/connect.ts";
 import { virtualHostIn } from "../run/connection.ts";
 import { managementLogin } from "../run/deployed/judge-found.ts";
 import { ask } from "../run/deployed/read-settings.ts";
 import { isLocked } from "../run/queue-refusals.ts";
 import { openChannel } from "./look.ts";
 import type { RabbitmqPlace } from "./told.ts";
-import { closeChannel } from "../run/amqp-0-9-1/connect.ts";
 
 const heldBy = "x-redeliver-held-by";
 const heldSince = "x-redeliver-held-since";

@@ -3,9 +3,9 @@ import { setTimeout } from "node:timers/promises";
 
 import type { Looked, Visit } from "../../../operate/port.ts";
 import { readLetter } from "./read-letter.ts";
+import { closeChannel } from "../run/amqp-0-9-1/connect.ts";
 import { leaderAnswersWithinMs } from "../run/amqp-0-9-1/passed-on.ts";
 import { LostError } from "./told.ts";
-import { closeChannel } from "../run/amqp-0-9-1/connect.ts";
 
 /** The largest prefetch of AMQP 0-9-1. Without a bound, a quorum queue gives a consumer 2,000 letters. */
 const mostPrefetch = 65_535;

@@ -66,7 +66,7 @@ export async function closeChannel(channel: Pick<Channel, "close" | "once">): Pr
 
 /** The broker reads everything that was sent on the channel before it confirms the close. */
 export async function closeInOrder(connection: ChannelModel, channel: Channel): Promise<void> {
-  await channel.close();
+  await closeChannel(channel);
   await connection.close();
 }
 
