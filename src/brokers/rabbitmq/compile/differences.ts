@@ -148,9 +148,11 @@ export function different<Kind extends DifferentResource["kind"]>(
   declared: Values,
   deployed: Values,
 ): readonly (DifferentResource & { readonly kind: Kind })[] {
-  const settings = [...new Set([...Object.keys(declared), ...Object.keys(deployed)])]
+  // An argument may have the name of a method of every object, such as valueOf.
+  const [wanted, there] = [new Map(Object.entries(declared)), new Map(Object.entries(deployed))];
+  const settings = [...new Set([...wanted.keys(), ...there.keys()])]
     .toSorted()
-    .map((key): DifferentSetting => ({ key, declared: declared[key], deployed: deployed[key] }))
+    .map((key): DifferentSetting => ({ key, declared: wanted.get(key), deployed: there.get(key) }))
     .filter((each) => !isDeepStrictEqual(each.declared, each.deployed));
   return settings.length === 0 ? [] : [{ change: "different", kind, name, settings }];
 }
