@@ -44,10 +44,10 @@ export async function endCommand(id: string, options: JournalOptions, wish: Wish
 export async function resumeCommand(id: string, options: JournalOptions & Partial<PlaceOptions>): Promise<number> {
   return answering(options, () =>
     withJournal(options, async (journal) => {
-      const { place } = await openRedrive(journal, id);
+      const { place, filter } = await openRedrive(journal, id);
       const { file, ...words } = place;
       const { journal: _, ...given } = options;
-      return atPlace(file, { ...words, ...given } as PlaceOptions, async (dead) =>
+      return atPlace(file, { failedIn: filter.failedIn, ...words, ...given } as PlaceOptions, async (dead) =>
         answerRedrive(options, dead, await resumeRedrive(deskOf(dead, journal), id)),
       );
     }),

@@ -15,6 +15,8 @@ export interface PlaceOptions {
   readonly queue?: string;
   /** With `queue`: the work queue of letters that do not name theirs. */
   readonly workQueue?: string;
+  /** With `queue`: the work queue that the consumer had before, if the dead queue is a shared one today. It is also a filter. */
+  readonly failedIn?: string | undefined;
   /** True for the queue with the parked letters of the consumer. */
   readonly parked?: boolean;
   readonly url?: string;

@@ -55,7 +55,7 @@ export async function answering(options: { readonly json?: boolean }, work: () =
 
 /** @returns the exit code if the declaration or the target is refused */
 async function findQueue(file: string | undefined, options: PlaceOptions): Promise<FoundQueue | number> {
-  const { queue, target = "", consumer, workQueue = null, parked = false } = options;
+  const { queue, target = "", consumer, workQueue = null, parked = false, failedIn } = options;
   if (queue !== undefined && file === undefined && consumer === undefined) {
     if (target === "") return namedQueue(queue, null, workQueue);
     const known = loadTarget(target, options.strategy);
@@ -69,7 +69,7 @@ async function findQueue(file: string | undefined, options: PlaceOptions): Promi
     );
   // Warnings are for people who deploy. At night they would hide the answer.
   const proved = await compilePlan(file, await loadPlan(file, target), loadTarget(target, options.strategy), options);
-  return proved.ok ? declaredQueue(proved, consumer, parked, queue) : proved.exitCode;
+  return proved.ok ? declaredQueue(proved, consumer, parked, queue, failedIn) : proved.exitCode;
 }
 
 function connectionOf({ url, managementUrl, ca, cert, key }: PlaceOptions): Omit<OperatingConnection, "place"> {

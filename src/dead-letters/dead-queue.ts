@@ -65,6 +65,8 @@ export type DeadQueueInput = {
       readonly parked?: boolean;
       /** A dead queue with letters of the queue that the consumer had before. They go to its present work queue. */
       readonly earlier?: string;
+      /** The work queue that they died in. Required if consumers share the dead queue today. */
+      readonly failedIn?: string;
     }
   | {
       /** The name of a queue that no declaration names. */
@@ -96,7 +98,7 @@ function foundBy(input: DeadQueueInput): FoundQueue {
   }
   const proved = compileAndProve(input.system, input.target);
   if (!proved.ok) throw refused(proved.diagnostics);
-  return declaredQueue(proved.value, input.consumer, input.parked === true, input.earlier);
+  return declaredQueue(proved.value, input.consumer, input.parked === true, input.earlier, input.failedIn);
 }
 
 /** A queue before there is a connection. */
@@ -105,6 +107,8 @@ export type FoundQueue = Omit<DeadQueue, "address" | "operating" | "letters" | "
   readonly place: string | null;
   /** The exchanges of the system that lead letters on by the names of their work queues. */
   readonly exchanges: readonly string[];
+  /** Of a shared dead queue, the letters that died in this work queue are the consumer's. */
+  readonly diedIn: string | null;
 };
 
 /** Any queue by its name. Without a target it is one of the default broker. */
@@ -118,6 +122,7 @@ export function namedQueue(queue: string, target: Target | null, workQueue: stri
     isShared: false,
     contract: undefined,
     workQueue,
+    diedIn: null,
     others: null,
     subject: undefined,
     generations: undefined,
@@ -128,6 +133,7 @@ export function namedQueue(queue: string, target: Target | null, workQueue: stri
  * The dead queue of a declared consumer, or the queue of its parked letters.
  *
  * @param earlier a dead queue that the consumer had before
+ * @param failedIn the work queue that it had before, if consumers share the dead queue today
  * @throws UsageError if the consumer or such a queue is not declared, or if the earlier queue is declared today
  */
 export function declaredQueue(
@@ -135,6 +141,7 @@ export function declaredQueue(
   consumer: string,
   isParked: boolean,
   earlier?: string,
+  failedIn?: string,
 ): FoundQueue {
   const contracts: readonly AnyContract[] = compiled.contracts;
   const contract = contracts.find((each) => each.consumer === consumer);
@@ -154,8 +161,12 @@ export function declaredQueue(
   const isShared = sharesDeadQueue(target, planned?.deadQueue) && queue === contract.deadQueue;
   const present = contracts.find((each) => [each.workQueue, each.deadQueue, each.parkedQueue].includes(earlier ?? ""));
   // Its own dead queue may have letters of both.
-  if (present !== undefined && (isShared || earlier !== contract.deadQueue))
+  if (present !== undefined && earlier !== contract.deadQueue)
     throw new UsageError(`${earlier} is a queue of the consumer ${present.consumer} today, so leave out --queue`);
+  if (earlier !== undefined && isShared && failedIn === undefined)
+    throw new UsageError(
+      `${earlier} has the letters of several consumers: name the work queue that ${consumer} had before with --failed-in`,
+    );
   const others = new Set(contracts.flatMap((each) => (each === contract ? [] : (each.workQueue ?? []))));
   const { generations } = planned?.retry ?? {};
   const place = placeIn(target);
@@ -168,6 +179,7 @@ export function declaredQueue(
     isShared,
     contract,
     workQueue,
+    diedIn: earlier === undefined ? workQueue : (failedIn ?? null),
     others: earlier === undefined && !isParked ? null : others,
     generations,
     subject,
@@ -186,7 +198,7 @@ export async function connectQueue(
   found: FoundQueue,
   { url, managementUrl, tls }: Omit<OperatingConnection, "place">,
 ): Promise<DeadQueue> {
-  const { place, exchanges, contract, ...queue } = found;
+  const { place, exchanges, contract, diedIn, ...queue } = found;
   const operating = await loaded(brokerOf(found));
   const connection = { url, managementUrl, tls, place };
   const problem = operating.problemOf(connection);
@@ -194,8 +206,7 @@ export async function connectQueue(
   const letters = await operating.connect(connection);
   const describe: DeadQueue["factsOf"] = (letter) =>
     factsOf(letter, describeDeadLetter(operating.messageOf(letter), contract));
-  const isOwn = (letter: Letter): boolean =>
-    (operating.diedIn(letter, exchanges) ?? describe(letter).queue) === found.workQueue;
+  const isOwn = (letter: Letter): boolean => (operating.diedIn(letter, exchanges) ?? describe(letter).queue) === diedIn;
   return {
     ...queue,
     contract,

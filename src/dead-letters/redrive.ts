@@ -148,10 +148,15 @@ export function sendingRules({ contract, workQueue, others, operating }: DeadQue
  *
  * @throws UsageError if letters that would go to one consumer name several earlier queues
  */
-export function checkNamed({ queue, others, consumer, workQueue }: DeadQueue, named: ReadonlySet<string | null>): void {
-  const earlier = [...named].filter((each) => each !== workQueue);
+export function checkNamed(
+  { queue, others, consumer, contract, workQueue }: DeadQueue,
+  named: ReadonlySet<string | null>,
+): void {
+  // Its own queues have letters of its present work queue, too.
+  const present = [contract?.deadQueue, contract?.parkedQueue].includes(queue) ? workQueue : null;
+  const earlier = [...named].filter((each) => each !== null && each !== present);
   if (others === null || earlier.length < 2) return;
-  const found = earlier.map((each) => each ?? "no queue").join(", ");
+  const found = earlier.join(", ");
   throw new UsageError(
     `${queue} has letters that name ${found}, and all would go to ${consumer}: choose those of one queue with --failed-in`,
   );

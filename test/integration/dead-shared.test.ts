@@ -58,8 +58,12 @@ test.for(strategyCases(strategiesOn))(
     const journal = await dead.openJournal(join(folder, "journal.sqlite"));
     onTestFinished(journal.close);
     // The lock of a queue is that of the connection.
-    const asked = async <Result>(consumer: string, work: (desk: dead.Desk) => Promise<Result>): Promise<Result> => {
-      const opened = await dead.openDeadQueue({ system: declared, consumer, target, connection });
+    const asked = async <Result>(
+      consumer: string,
+      work: (desk: dead.Desk) => Promise<Result>,
+      also: { readonly earlier?: string; readonly failedIn?: string } = {},
+    ): Promise<Result> => {
+      const opened = await dead.openDeadQueue({ system: declared, consumer, target, connection, ...also });
       return work({ dead: opened, journal }).finally(opened.letters.close);
     };
     const lettersOf = (consumer: string) =>
@@ -77,5 +81,15 @@ test.for(strategyCases(strategiesOn))(
     expect(await asked("audit", (desk) => dead.discardLetters(desk, order))).toMatchObject({ taken: { done: 21 } });
     expect(await others()).toEqual([0, 0, 25]);
     expect(await lettersOf("billing")).toBe(21);
+
+    // The queue of the old code is gone. Its letters go to one consumer, and neither those of others nor stray ones do.
+    await channel.deleteQueue("old.work");
+    const old = { earlier: "shop.dead", failedIn: "old.work" };
+    const there = await asked("mail", async (desk) => (await dead.groupLetters(desk.dead, {})).matched, old);
+    expect(there).toBe(1);
+    const way = { letters: 1, targets: [{ queue: "shop.mail", letters: 1 }], stay: {} };
+    expect(await asked("mail", (desk) => dead.planLetters(desk.dead, {}), old)).toMatchObject(way);
+    await asked("mail", (desk) => dead.redriveLetters(desk, { confirm: 1, waitMs: 0 }), old);
+    expect([await count("shop.mail"), ...(await others())]).toEqual([21, 0, 0, 24]);
   },
 );

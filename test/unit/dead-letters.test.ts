@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 
 import { compileAndProve } from "../../src/index.ts";
-import { declaredQueue } from "../../src/dead-letters/dead-queue.ts";
+import { type DeadQueue, declaredQueue } from "../../src/dead-letters/dead-queue.ts";
+import { checkNamed } from "../../src/dead-letters/redrive.ts";
 import { operating } from "../../src/brokers/rabbitmq/operate/index.ts";
 import { judgeQueue } from "../../src/brokers/rabbitmq/operate/judge-queue.ts";
 import { factsOf } from "../../src/operate/facts.ts";
@@ -275,4 +276,19 @@ test("letters of an earlier queue go to the present one if a person names their 
   ]);
   for (const queue of ["shop.billing", "shop.billing.parked", "shop.audit", "shop.audit.dead"])
     expect(() => othersIn(false, queue), queue).toThrow("leave out --queue");
+});
+
+test("letters of one earlier queue go to the present one, and those of several need a choice", () => {
+  const proved = accepted(compileAndProve(checked(parkingShop), { broker: "rabbitmq", version: "4.3" }));
+  const checking = (earlier: string, names: readonly (string | null)[]) => () => {
+    const found = declaredQueue(proved, "billing", false, earlier) as unknown as DeadQueue;
+    checkNamed(found, new Set(names));
+  };
+  expect(checking("old.dlq", ["old", null])).not.toThrow();
+  expect(checking("old.dlq", ["shop.billing", null])).not.toThrow();
+  // Its own dead queue has letters of its present work queue as well.
+  expect(checking(deadQueue, ["shop.billing", "old", null])).not.toThrow();
+  // Another consumer may have had one of these two.
+  expect(checking("old.dlq", ["shop.billing", "old"])).toThrow("choose those of one queue with --failed-in");
+  expect(checking(deadQueue, ["older", "old"])).toThrow("older, old, and all would go to billing");
 });

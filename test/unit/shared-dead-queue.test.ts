@@ -101,12 +101,22 @@ test.each<readonly [string, TargetInput, Readonly<Record<string, object>>]>([
     const system = checked(shop({}, Object.fromEntries(named)));
     const proved = accepted(compileAndProve(system, shared(target)));
     const { plan, compiled, verdicts } = proved;
+    const one = target.broker === "sqs" ? "shop-dead" : "shop.dead";
+    const workQueueOf = (name: string): string =>
+      compiled.contracts.find((each) => each.consumer === name)?.workQueue ?? expect.unreachable();
     // A command for its letters looks at all letters of its queue.
     const isShared = (name: string): boolean => declaredQueue(proved, name, false).isShared;
     expect([isShared("billing"), isShared("mail")]).toEqual([false, true]);
+    // So does one for letters that died before the consumer had its present queue, but for those of other consumers.
+    const { isShared: isStillShared, others: leftOut } = declaredQueue(proved, "mail", false, one, "old");
+    expect(() => declaredQueue(proved, "mail", false, one)).toThrow("had before with --failed-in");
+    expect([isStillShared, leftOut?.has(workQueueOf("billing")), leftOut?.has(workQueueOf("mail"))]).toEqual([
+      true,
+      true,
+      false,
+    ]);
     const suffix = plan.consumers.some((each) => each.order === "per-key") ? ".fifo" : "";
     const dead = Object.fromEntries(compiled.contracts.map((each) => [each.consumer, each.deadQueue]));
-    const one = target.broker === "sqs" ? "shop-dead" : "shop.dead";
     expect(dead).toEqual({
       ...Object.fromEntries(Object.keys(others).map((each) => [each, one])),
       billing: `letters${suffix}`,
