@@ -210,9 +210,7 @@ export interface LettersOut {
   readonly limit: number | null;
   /** The queues where letters wait before they come into it. It stays until these are empty. */
   readonly before: readonly StillUsed[];
-  /** The command that sends the letters to the work queue. */
-  readonly redrive: string;
-  /** The words for the URLs of the broker in such a command. */
+  /** The words for the URLs of the broker in a command for its letters. */
   readonly at: string;
   /** The requests that delete the dead queue, and the queues before it. */
   readonly remove: readonly string[];

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 
+import type { LettersOut } from "../adopt/found.ts";
 import { inShell } from "../adopt/in-shell.ts";
 import { writeYaml } from "../adopt/write-yaml.ts";
 import { brokerOf, parseTarget, type Target } from "../brokers/index.ts";
@@ -105,10 +106,15 @@ function elsewhereIn({ state, audited }: FoundDeployment, part: string | null): 
 function withCertificates(adopted: Adopted, files: TlsFiles): Adopted {
   const given = Object.entries(files).filter(([, file]) => file !== undefined);
   const words = given.map(([option, file]) => ` --${option} ${inShell(String(file))}`).join("");
-  const moves = adopted.imports.moves.map(({ letters, ...move }) => {
-    return { ...move, letters: letters && { ...letters, redrive: letters.redrive + words } };
+  const { imports } = adopted;
+  const complete = <Way extends { readonly letters: LettersOut | null }>({ letters, ...way }: Way) => ({
+    ...way,
+    letters: letters && { ...letters, at: letters.at + words },
   });
-  return { ...adopted, imports: { ...adopted.imports, moves } };
+  return {
+    ...adopted,
+    imports: { ...imports, moves: imports.moves.map(complete), stays: imports.stays.map(complete) },
+  };
 }
 
 /**

@@ -23,8 +23,6 @@ export function renderMove(move: Move, adopted: Adopted, hasState: boolean, file
   const steps = [
     [isMoved ? `deploy ${next}` : editFor(draft, move)],
     ...renderWaysIn(move, hasState, isDirect),
-    // In a dead queue that stays, nothing tells the letters of the new code from the old ones up to 3.12.
-    ...(letters === null || keptDead === null ? [] : [renderRedrive(letters, queue, whileOld, true)]),
     [
       `${isOrdered ? "" : `start the new code of ${consumer}, and `}let the old code empty ${queue}${back.length === 0 ? "" : `, with the messages that come back from ${back.join(", ")}`}`,
       ...(takenOver.length === 0
@@ -34,25 +32,7 @@ export function renderMove(move: Move, adopted: Adopted, hasState: boolean, file
         ? []
         : [`if producers publish to ${backWays.join(", ")} as well, keep the old code until none does`]),
     ],
-    ...(letters === null || keptDead !== null
-      ? []
-      : [
-          [
-            ...renderRedrive(letters, queue, whileOld, false),
-            ...toNewCode(letters, queue, wordsFor(adopted, consumer, file)),
-          ],
-        ]),
     [
-      ...(keptDead === null || letters === null
-        ? []
-        : letters.isShared
-          ? [
-              `look again at the letters of ${keptDead} that died in ${queue}: send or export them now, because no redrive sends them without ${queue}`,
-            ]
-          : [
-              `look again at the letters of ${keptDead} that died in ${queue}. Without ${queue} they go to ${next}:`,
-              redriveTo(letters, queue, wordsFor(adopted, consumer, file)),
-            ]),
       ...(isFed
         ? []
         : [
@@ -66,6 +46,7 @@ export function renderMove(move: Move, adopted: Adopted, hasState: boolean, file
         : []),
     ],
     ...renderOldWays(move.oldWays, hasState),
+    ...renderLetters(letters, { queue, now: next }, wordsFor(adopted, consumer, file)),
     // Both queues may have one dead queue.
     ...(keptDead === null ? renderLettersEnd(letters) : []),
   ];
@@ -74,8 +55,6 @@ export function renderMove(move: Move, adopted: Adopted, hasState: boolean, file
     steps,
   );
 }
-
-const whileOld = "the old code runs";
 
 /** A request by the shell function of the page, and a command by npx. */
 function runnable(line: string): string {
@@ -97,20 +76,14 @@ function renderSteps(title: string, steps: Steps): string {
  * messages.
  */
 export function renderStay(
-  { consumer, queue, isDeployed, deadQueue, letters, waits, used, remove, oldWays }: Stay,
+  { consumer, queue, isDeployed, letters, waits, used, remove, oldWays, ...stay }: Stay,
+  adopted: Adopted,
   hasState: boolean,
+  file: string,
 ): string {
   const ending = used.filter(isEnding).map((each) => each.queue);
   return renderSteps(`${consumer} keeps the queue ${queue}`, [
     ...(isDeployed ? [] : [[`deploy, stop the old code of ${consumer}, and start the new code`]]),
-    ...(letters === null
-      ? []
-      : [
-          [
-            ...renderRedrive(letters, queue, "the new code runs", false),
-            `letters that die again come into ${deadQueue}`,
-          ],
-        ]),
     ...(waits.length === 0
       ? []
       : [
@@ -122,7 +95,8 @@ export function renderStay(
           ],
         ]),
     ...renderOldWays(oldWays, hasState),
-    ...(letters?.dead === deadQueue ? [] : renderLettersEnd(letters)),
+    ...renderLetters(letters, { queue, now: queue }, wordsFor(adopted, consumer, file)),
+    ...(letters?.dead === stay.deadQueue ? [] : renderLettersEnd(letters)),
   ]);
 }
 
@@ -210,61 +184,54 @@ function renderWaysIn({ queue, next, unbind, choosing, ...ways }: Move, hasState
   ];
 }
 
-/** The way of letters that the old code cannot handle. */
-function toNewCode(letters: LettersOut, queue: string, words: string): readonly string[] {
-  if (letters.limit !== null) return [];
+/**
+ * The step by which the letters of the old code go to the new one. It may come late, because they stay until then.
+ *
+ * @param names the old work queue and the present one, which may be the same
+ * @param words name the consumer and its declaration
+ */
+function renderLetters(
+  letters: LettersOut | null,
+  { queue, now }: Readonly<Record<"queue" | "now", string>>,
+  words: string,
+): Steps {
+  if (letters === null) return [];
+  const { dead, policy, limit, isShared, before, at } = letters;
+  const waiting =
+    before.length === 0 ? "" : `, when ${areEmpty(before.map((each) => each.queue))}, because letters wait there`;
+  if (limit !== null)
+    return [
+      [
+        `${dead} has the delivery limit ${limit}, and no policy takes it away, so redeliver dead refuses it. Move its letters to ${now} by a shovel`,
+      ],
+    ];
+  const chosen = `--queue ${inShell(dead)} ${isShared ? `--failed-in ${inShell(queue)} ` : ""}${at}`;
   return [
-    "letters that no code can handle: choose them by a filter such as --type, --body or --generation, and remove them into a file:",
-    `redeliver dead discard ${chosenBy(letters, queue)} --backup ${inShell(`${letters.dead}.ndjson`)} --why REASON --type TYPE`,
-    "letters that only the new code can handle: send them there. Many that die there make its circuit breaker pause all messages:",
-    redriveTo(letters, queue, words),
+    [
+      `at any time${waiting}, send the letters of ${dead} again${policy === null ? ":" : ". A policy first takes away its delivery limit, because each look counts:"}`,
+      // The management API shows a new policy after up to 10 s.
+      ...(policy === null ? [] : [policy.set, "sleep 10"]),
+      `redeliver dead redrive ${words} ${chosen}`,
+      "this only counts the letters: run it again with the --confirm that it prints, to send them. If others have come meanwhile, count again. It stops if more than 10 % die again, and --stop-above takes another limit",
+      ...(isShared
+        ? [
+            `letters that name no queue stay: choose those of this consumer by a filter, with --queue ${dead} --work-queue ${now} in place of the declaration`,
+          ]
+        : []),
+      "letters that no code can handle: choose them by a filter such as --type, --body or --generation, and remove them into a file:",
+      `redeliver dead discard ${chosen} --backup ${inShell(`${dead}.ndjson`)} --why REASON --type TYPE`,
+      ...(at.includes("HOST")
+        ? ["USER and HOST are those of your broker: run adopt with --url to have them here"]
+        : []),
+      ...(at.includes("AMQP_PORT") ? ["AMQP_PORT is the broker's port for AMQP, which is often 5672"] : []),
+      // Otherwise the step that deletes the queue ends the policy as well.
+      ...(isShared && policy !== null ? ["when no letter of this consumer is left, end the policy:", policy.end] : []),
+    ],
   ];
-}
-
-/** The command that sends letters to a consumer of the declaration, by the words that name it. */
-function redriveTo(letters: LettersOut, queue: string, words: string): string {
-  return `redeliver dead redrive ${words} ${chosenBy(letters, queue)}`;
-}
-
-/** The words that choose the letters of one old work queue in its dead queue. */
-function chosenBy({ dead, isShared, at }: LettersOut, queue: string): string {
-  return `--queue ${inShell(dead)} ${isShared ? `--failed-in ${inShell(queue)} ` : ""}${at}`;
 }
 
 /** The words that name a consumer of the declaration. A target with settings has a file of its own. */
 function wordsFor({ draft, proved }: Adopted, consumer: string, file: string): string {
   const hasSettings = Object.keys(draft.options).length > 0;
   return `${file} --target ${hasSettings ? "TARGET" : proved.compiled.target} --consumer ${inShell(consumer)}`;
-}
-
-/** The way of the letters back to the old code, which may know what to do with them. */
-function renderRedrive(
-  { dead, policy, limit, redrive, isShared, before }: LettersOut,
-  queue: string,
-  running: string,
-  isKept: boolean,
-): readonly string[] {
-  const waiting =
-    before.length === 0 ? "" : `, and when ${areEmpty(before.map((each) => each.queue))}, because letters wait there`;
-  if (limit !== null)
-    return [
-      `${dead} has the delivery limit ${limit}, and no policy takes it away, so redeliver dead refuses it. While ${running}, move its letters to ${queue} by a shovel`,
-    ];
-  return [
-    `while ${running}${isKept ? " and the new code does not" : ""}${waiting}, send the letters of ${dead} again${policy === null ? ":" : ". A policy first takes away its delivery limit, because each look counts:"}`,
-    ...(policy === null ? [] : [policy.set]),
-    // The management API shows a new policy, also one of the deployment, after up to 10 s.
-    ...(policy === null && !isKept ? [] : ["sleep 10"]),
-    redrive,
-    "this only counts the letters: run it again with the --confirm that it prints, to send them. If others have come meanwhile, count again. It stops if more than 10 % die again, and --stop-above takes another limit",
-    // The step that deletes the queue ends the policy as well.
-    ...(isShared && policy !== null ? ["when it has sent them, end the policy:", policy.end] : []),
-    ...(isShared
-      ? [`letters that name no queue stay: choose those of this consumer by a filter, with --work-queue ${queue}`]
-      : []),
-    ...(redrive.includes("HOST")
-      ? ["USER and HOST are those of your broker: run adopt with --url to have them here"]
-      : []),
-    ...(redrive.includes("AMQP_PORT") ? ["AMQP_PORT is the broker's port for AMQP, which is often 5672"] : []),
-  ];
 }

@@ -85,7 +85,7 @@ export function renderAdoption(
           `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ", so their consumers move. --json shows what would happen to a message"}:\n${renderFixed(cannotChange, fixed, moving.size > 0)}`,
         ]),
     ...imports.moves.map((move) => renderMove(move, adopted, forget !== null, file)),
-    ...imports.stays.map((stay) => renderStay(stay, forget !== null)),
+    ...imports.stays.map((stay) => renderStay(stay, adopted, forget !== null, file)),
     `there     ${counted(there)}, ${there === 0 ? "so nothing needs an import" : "which an import can take over"}\nnew       ${counted(added)}, which a deployment makes with these retries\n`,
     ...(forget === null || forget.length === 0
       ? []

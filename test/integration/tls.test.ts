@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { relative, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { ConsumeOptions } from "redeliver/consume";
@@ -15,6 +15,7 @@ import { startTlsBroker } from "../support/consume/tls-broker.ts";
 import { createVhost } from "../support/live.ts";
 import { type JsonObject, createManagement } from "../support/management.ts";
 import { createCliStack, hasPulumiCli } from "../support/pulumi-cli.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** The user that the client's certificate names. */
 const user = "billing-service";
@@ -196,7 +197,9 @@ describe.runIf(hasOpenssl && process.env["RABBITMQ_URL"] === undefined).each(cas
         return stdout + stderr;
       };
       const url = `https://guest@localhost:${started.tlsPorts.management}/${encodeURIComponent(vhost)}`;
-      const said = await run(["adopt", "--url", url, "--ca", ca, "--cert", client.cert, "--key", lockedKey]);
+      const output = join(temporaryFolder("tls-adopt", onTestFinished), "adopted.yaml");
+      const files = ["--ca", ca, "--cert", client.cert, "--key", lockedKey];
+      const said = await run(["adopt", "--url", url, ...files, "--output", output]);
       const [, redrive = ""] = /^ *npx redeliver (dead redrive .*)$/m.exec(said) ?? expect.unreachable(said);
       const words = redrive.replace("AMQP_PORT", String(started.tlsPorts.amqp)).split(" ");
       expect(await run(words)).toContain("there is no letter to send");

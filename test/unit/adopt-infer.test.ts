@@ -279,9 +279,11 @@ test("a dead queue that gets copies of all letters is no queue of one consumer",
 
 test("of a shared dead queue, only the letters that name the work queue are sent again", () => {
   const dying = { ...quorum, ...deadTo("dead") };
-  const { imports } = adoptText(
+  const adopted = adoptText(
     exported({ queues: [queue("orders", dying), queue("mail", dying), queue("dead", quorum)] }),
   );
+  const { imports } = adopted;
+  const text = renderAdoption(adopted, false, null);
   expect(imports.moves.map(({ queue: from }) => from)).toEqual(["orders", "mail"]);
   for (const { queue: from, letters } of imports.moves) {
     expect(letters).toMatchObject({
@@ -290,7 +292,7 @@ test("of a shared dead queue, only the letters that name the work queue are sent
       limit: null,
       remove: ["DELETE /api/queues/%2F/dead"],
     });
-    expect(letters?.redrive).toContain(`redeliver dead redrive --queue dead --failed-in ${from} --url `);
+    expect(text).toContain(`redrive FILE --target TARGET --consumer ${from} --queue dead --failed-in ${from} --url `);
   }
 });
 

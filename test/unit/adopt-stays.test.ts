@@ -64,8 +64,10 @@ test("a dead queue that cannot stay does not move its consumer, and keeps its le
   });
   const steps = renderAdoption(adopted, false, null);
   expect(steps).toContain("1. deploy, stop the old code of billing, and start the new code");
-  expect(steps).toContain("2. while the new code runs, send the letters of billing_error again");
-  expect(steps).toContain("letters that die again come into billing.dead");
+  expect(steps).toContain("2. at any time, send the letters of billing_error again. A policy first takes away");
+  expect(steps).toContain(
+    "npx redeliver dead redrive FILE --target rabbitmq@4.3 --consumer billing --queue billing_error --url ",
+  );
   expect(steps).toMatch(/3\. when billing_error is empty.*send:\n\s+api DELETE \/api\/queues\/%2F\/billing_error\n/);
 });
 

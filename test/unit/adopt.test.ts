@@ -131,8 +131,6 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
       isShared: false,
       policy: null,
       at: "--url amqp://USER@HOST/%2F --management-url http://HOST:15672",
-      redrive:
-        "redeliver dead redrive --queue billing.dlq --work-queue billing --url amqp://USER@HOST/%2F --management-url http://HOST:15672",
       remove: ["DELETE /api/queues/%2F/billing.dlq"],
       before: [],
     },
@@ -191,7 +189,7 @@ test("the owner of a dead queue that stays has to give it up, although its consu
   const { imports } = adopted;
   expect(imports.moves).toMatchObject([{ queue: "orders.q", keptDead: "orders.q.parkingLot" }]);
   expect(renderAdoption(adopted, false, null)).toMatch(
-    /that died in orders\.q\. Without orders\.q they go to orders\.q\.2:\n +npx redeliver dead redrive FILE --target rabbitmq@[\d.]+ --consumer orders\.q --queue orders\.q\.parkingLot --url \S+ --management-url \S+$/m,
+    /5\. at any time, send the letters of orders\.q\.parkingLot again:\n +npx redeliver dead redrive FILE --target rabbitmq@[\d.]+ --consumer orders\.q --queue orders\.q\.parkingLot --url \S+ --management-url \S+$/m,
   );
   const ids = (all: readonly { readonly id?: string }[]) => all.flatMap(({ id }) => id ?? []);
   expect(ids(imports.present)).toEqual(["orders.q.parkingLot@/"]);
@@ -277,7 +275,7 @@ test.for([
 ])("the command for the letters names the broker, without a password: %s", ([url, words]) => {
   const text = exportOf(adoptedTopologies["a delivery limit and a dead queue"] ?? expect.unreachable());
   const [move] = adoptText(text, "rabbitmq@4.3", "shop", "rabbitmq", url).imports.moves;
-  expect(move?.letters?.redrive).toBe(`redeliver dead redrive --queue dlq-mail --work-queue mail ${words}`);
+  expect(move?.letters?.at).toBe(words);
 });
 
 test("messages of a single active consumer keep their order on the way to a new queue", () => {

@@ -24,7 +24,7 @@ const usualPorts: ReadonlySet<string> = new Set(["", "15671", "15672"]);
  * A look counts towards the delivery limit, so `redeliver dead` refuses a queue with a limit. A temporary policy
  * removes the limit. It repeats the values of the policy that it overrides, because only one policy is in force.
  *
- * @param isShared true if the dead queue also has letters of others. Then only those that name the work queue are chosen
+ * @param isShared true if the dead queue also has letters of others
  * @param url of the management API; null if the input is a file
  */
 function lettersOut(
@@ -32,21 +32,16 @@ function lettersOut(
   version: SemanticsVersion,
   dead: string,
   {
-    workQueue,
     isShared,
     virtualHost,
     url,
-  }: Readonly<Record<"workQueue" | "virtualHost", string>> & {
-    readonly isShared: boolean;
-    readonly url: string | null;
-  },
+  }: { readonly isShared: boolean; readonly virtualHost: string; readonly url: string | null },
 ): Omit<LettersOut, "before" | "remove"> {
   const queues = topology.queues.filter(({ name }) => name === dead);
   const limitWith = (policies: readonly BrokerPolicy[]): number | null =>
     semanticsOf({ queues, exchanges: [], bindings: [], policies }, version).settings(dead)?.deliveryLimit ?? null;
   const lifting = liftingPolicy(topology, version, dead);
   const limit = limitWith(topology.policies);
-  const at = placeIn(url, virtualHost);
   const left = limit === null ? null : limitWith([...topology.policies, lifting]);
   const { name, pattern, applyTo, priority, definition } = lifting;
   const request = path("policies", virtualHost, name);
@@ -57,8 +52,7 @@ function lettersOut(
     limit: left,
     policy:
       limit === null || left !== null ? null : { set: `PUT ${request} ${inShell(body)}`, end: `DELETE ${request}` },
-    redrive: `redeliver dead redrive --queue ${inShell(dead)} ${isShared ? "--failed-in" : "--work-queue"} ${inShell(workQueue)} ${at}`,
-    at,
+    at: placeIn(url, virtualHost),
   };
 }
 

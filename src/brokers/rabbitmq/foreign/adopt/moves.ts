@@ -79,7 +79,6 @@ export function movesOf(
             ? null
             : lettersOf(looking, deadToday, [queue, ...waits], {
                 ...place,
-                workQueue: queue,
                 isShared: isCommon(deadToday) || isAlsoPublished(looking, deadToday),
                 isKept: keptDead !== null,
               }),

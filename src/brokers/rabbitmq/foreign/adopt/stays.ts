@@ -46,7 +46,6 @@ export function staysOf(
         ? null
         : lettersOf(looking, deadToday, [queue, ...waits], {
             ...place,
-            workQueue: queue,
             isShared: isShared || isAlsoPublished(looking, deadToday),
             isKept: false,
           });
