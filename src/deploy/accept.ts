@@ -1,11 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
 
-import { type BrokerName, type TargetInput, brokerOf, checkTarget } from "../brokers/index.ts";
+import { type BrokerName, type CompiledSystem, type TargetInput, brokerOf, checkTarget } from "../brokers/index.ts";
 import { checkSystem } from "../declare/check.ts";
 import type { System, SystemInput } from "../declare/system.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
-import { type Proved, compileAndProve } from "../compile/compile.ts";
+import { type Proved, compile, compileAndProve } from "../compile/compile.ts";
 
 /**
  * The arguments of a component. They are plain, because they must be known before any resource is created, in a preview
@@ -23,18 +23,23 @@ export interface Asked<Name extends BrokerName> {
 export interface Accepted<Name extends BrokerName> extends Proved<Name> {
   readonly system: System;
   readonly warnings: readonly Diagnostic[];
+  /** The whole system, if this stack deploys some of its consumers. Otherwise the same as `compiled`. */
+  readonly whole: CompiledSystem<Name>;
 }
 
 /**
  * Judges the arguments of a component before any resource is registered.
  *
  * @param broker the broker that the component deploys to
+ * @param narrow takes the consumers of one stack out of the system. Names in the whole system may clash, so all of it is
+ *   compiled; the proof is about the consumers of this stack
  * @throws pulumi.RunError with the rendered diagnostics if the declaration or the target is refused
  */
 export function acceptOrRefuse<Name extends BrokerName>(
   broker: Name,
   name: string,
   asked: Asked<Name>,
+  narrow?: (system: System) => System,
 ): Accepted<Name> {
   const system = checkSystem(asked.system);
   const target = checkTarget<Name>(asked.target);
@@ -49,9 +54,13 @@ export function acceptOrRefuse<Name extends BrokerName>(
       `RetryTopology ${JSON.stringify(name)} is refused: for ${title} there is ${stack.component}`,
     );
   }
-  const proved = compileAndProve<Name>(system.value, target.value);
+  const whole = narrow === undefined ? null : compile<Name>(system.value, target.value);
+  if (whole?.ok === false) throw refusal(name, whole.diagnostics);
+  const own = narrow?.(system.value) ?? system.value;
+  const proved = compileAndProve<Name>(own, target.value);
   if (!proved.ok) throw refusal(name, proved.diagnostics);
-  return { ...proved.value, system: system.value, warnings: [...system.warnings, ...proved.warnings] };
+  const warnings = [...system.warnings, ...proved.warnings];
+  return { ...proved.value, system: own, warnings, whole: whole?.value ?? proved.value.compiled };
 }
 
 /** Pulumi shows a RunError without its stack, which would not help the author of the declaration. */
@@ -82,7 +91,16 @@ export function summarise({ plan, compiled }: Proved): { target: string; consume
   return { target: compiled.target, consumers: Object.fromEntries(consumers) as object };
 }
 
-/** The inputs of a component that policies judge. The state keeps them, and a preview knows them. */
-export function inputsOf(declaration: System, target: object, { owner }: { readonly owner?: string }): object {
-  return { declaration, target, ...(owner === undefined ? {} : { owner }) };
+/**
+ * The inputs of a component that policies judge. The state keeps them, and a preview knows them.
+ *
+ * @param part set if other stacks deploy the rest of the system
+ */
+export function inputsOf(
+  declaration: System,
+  target: object,
+  { owner }: { readonly owner?: string },
+  part?: "shared" | "consumers",
+): object {
+  return { declaration, target, ...(owner === undefined ? {} : { owner }), ...(part === undefined ? {} : { part }) };
 }

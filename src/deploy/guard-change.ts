@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 
+import type { DeployedPart } from "../brokers/deployed-part.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { renderDiagnostics } from "../diagnostics/render.ts";
 import { compareChange } from "../migrate/compare-change.ts";
@@ -16,6 +17,8 @@ interface Changing {
   readonly type: string;
   readonly name: string;
   readonly to: Changed;
+  /** True for a part of the system that this stack makes. Left out if it makes all of them. */
+  readonly isOwn?: (part: DeployedPart) => boolean;
   /** Asks the broker for reasons to make no resource at all. Called in a preview, too. */
   readonly ask?: () => Promise<readonly Diagnostic[]>;
 }
@@ -52,7 +55,7 @@ export function guardChange(changing: Changing, options: pulumi.ComponentResourc
   let warnings: readonly Diagnostic[] = [];
   let remembered: Remembered = { taken: takenAfter({}, to), held: heldAfter({}, to) };
   const compare = ({ oldInputs = {}, oldOutputs = {} }: pulumi.ResourceHookArgs): void => {
-    const compared = compareChange({ inputs: oldInputs, outputs: oldOutputs }, to);
+    const compared = compareChange({ inputs: oldInputs, outputs: oldOutputs }, to, changing.isOwn);
     // If this version cannot read the state, the options of each resource remain. They keep everything but the bindings
     // of a source.
     if (compared === null) return;

@@ -1,3 +1,4 @@
+import type { DeployedPart } from "../brokers/deployed-part.ts";
 import { isEntry } from "../foreign/entries.ts";
 import { type Deployed, isElsewhere, readDeployed, underNewNames } from "./deployed.ts";
 import { type HeldQueues, heldAfter, leftQueuesTaken } from "./held-queues.ts";
@@ -17,9 +18,10 @@ export type ComparedChange = NonNullable<ReturnType<typeof compareChange>>;
 /**
  * Compares the state with the new deployment.
  *
+ * @param isOwn true for a part that the stack may leave behind
  * @returns null if this version cannot read the declaration or the target in the state
  */
-export function compareChange({ inputs, outputs }: KeptState, to: Deployed) {
+export function compareChange({ inputs, outputs }: KeptState, to: Deployed, isOwn?: (part: DeployedPart) => boolean) {
   const old = readDeployed(inputs["declaration"], inputs["target"]);
   if (old === null) return null;
   const from = underNewNames(old, to.system);
@@ -34,7 +36,7 @@ export function compareChange({ inputs, outputs }: KeptState, to: Deployed) {
     problems: proved?.problems ?? refused,
     /** The promises that do not hold for messages that wait during the change. */
     warnings: proved?.warnings ?? [],
-    left: leftBehind(from, to),
+    left: leftBehind(from, to, isOwn),
     /** The sources that consumers took from up to now. The next change is compared with them. */
     taken: takenAfter(before, to),
     /** The queues that consumers have had up to now, for the same purpose. */

@@ -15,11 +15,17 @@ export interface LeftBehind {
 /**
  * Lists the queues that a change leaves on the broker because they may hold messages, and the subscriptions that still
  * forward some. Each comes with everything that leads into it and out of it. If the system, the broker or the region is another one, the list has all old queues.
+ *
+ * @param isOwn true for a part that this deployment may leave. Those of other stacks are not its business
  */
-export function leftBehind(from: Deployed, to: Deployed): readonly LeftBehind[] {
+export function leftBehind(
+  from: Deployed,
+  to: Deployed,
+  isOwn: (part: DeployedPart) => boolean = () => true,
+): readonly LeftBehind[] {
   const isAway = isElsewhere(from, to);
   return partsBeside(from.parts, isAway ? [] : to.parts)
-    .filter(({ kind, holds }) => holds !== null || kind === "subscription")
+    .filter((part) => (part.holds !== null || part.kind === "subscription") && isOwn(part))
     .map((part) => ({
       kind: part.kind,
       name: part.name,

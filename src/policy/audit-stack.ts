@@ -2,7 +2,7 @@ import { type BrokerName, brokerOf, parseTarget } from "../brokers/index.ts";
 import { hasUnknown, unknownText } from "../foreign/pulumi-resource.ts";
 import { type Checked, type Diagnostic, diagnostic } from "../diagnostics/diagnostic.ts";
 import { attributionAmong } from "./attribution.ts";
-import { isComponentType } from "./component.ts";
+import { isComponentType, isMadeByComponent } from "./component.ts";
 import type { StackResource } from "./stack.ts";
 
 export interface StackFinding {
@@ -82,7 +82,11 @@ function certainOf(broker: BrokerName, resources: readonly StackResource[]): rea
     ({ type, properties }) => isComponentType(type) && hasUnknown(properties["target"]),
   );
   if (auditor === undefined || isVersionOpen) return [];
-  const all = resources.filter(auditor.resources.isRead);
+  // The compiler has proved the resources of a component. With a part of them alone, every way to another stack would
+  // seem to lead nowhere.
+  const isDivided = resources.some(({ type, properties }) => isComponentType(type) && properties["part"] !== undefined);
+  const isJudged = ({ urn }: StackResource): boolean => !isDivided || !isMadeByComponent(urn);
+  const all = resources.filter((each) => auditor.resources.isRead(each) && isJudged(each));
   const byUrn = new Map(all.map((each) => [each.urn, each]));
   return auditor.resources.certain(all).flatMap(({ urn, properties }) => {
     const own = byUrn.get(urn);

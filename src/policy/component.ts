@@ -77,15 +77,17 @@ function readInputs(properties: Entry, stackTags: ReadonlyMap<string, string>): 
   const proved = compileAndProve(system.value, target.value);
   if (!proved.ok) return unreadable(`this version refuses it: ${proved.diagnostics[0]?.message}`);
   const { compiled, plan } = proved.value;
+  // The stacks of the consumers answer for them.
+  const consumers = properties["part"] === "shared" ? [] : plan.consumers;
   return {
     kind: "component",
     component: {
       owner: typeof owner === "string" && owner.trim() !== "" ? owner : null,
       stackTags,
       system: system.value,
-      consumers: plan.consumers,
-      retried: plan.consumers.filter((each): each is RetriedConsumer => each.retry !== null),
-      promises: compiled.promises,
+      consumers,
+      retried: consumers.filter((each): each is RetriedConsumer => each.retry !== null),
+      promises: properties["part"] === "shared" ? [] : compiled.promises,
     },
   };
 }

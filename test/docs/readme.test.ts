@@ -112,6 +112,25 @@ test("the Pulumi program of the README registers the topology of its declaration
   ]);
 });
 
+test("the programs of docs/deploying.md deploy the shared part, and refuse a consumer before it", async () => {
+  const folder = resolve(root, "out/deploying-test");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(resolve(folder, "shop.ts"), blocksOf(readme, "ts")[0] ?? "");
+  const [shared, billing] = blocksOf(read("docs/deploying.md"), "ts").map((program, index) => {
+    writeFileSync(resolve(folder, `${index}.ts`), program);
+    return resolve(folder, `${index}.ts`);
+  });
+  const run = await runProgram(() => import(/* @vite-ignore */ shared ?? ""), { preview: false });
+  expect(run.error).toBeUndefined();
+  expect(resourcesOf(run, "Queue").map((each) => each.inputs["name"])).not.toContain("shop.billing");
+  expect(run.outputs).toMatchObject({
+    shared: expect.arrayContaining([expect.stringContaining("exchange shop.orders")]),
+  });
+  // Pulumi's mocks know no outputs of another stack.
+  const refused = await runProgram(() => import(/* @vite-ignore */ billing ?? ""), { preview: false });
+  expect(refused.error?.message).toContain('First deploy the stack with part: "shared"');
+});
+
 test("the programs of docs/adopting.md deploy what adopt writes, and consume it", async () => {
   const folder = resolve(root, "out/adopting-test");
   rmSync(folder, { recursive: true, force: true });

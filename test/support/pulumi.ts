@@ -133,6 +133,8 @@ export async function runProgram(program: () => unknown, options: ProgramOptions
         id: `${name}-id`,
         state: {
           ...inputs,
+          // Another stack is there, and has no output.
+          ...(type === "pulumi:pulumi:StackReference" && { outputs: {} }),
           ...assignedByAws(type, inputs as Readonly<Record<string, unknown>>, name),
           ...assignedByAzure(type, inputs as Readonly<Record<string, unknown>>),
         },

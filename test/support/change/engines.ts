@@ -36,6 +36,9 @@ const run = promisify(execFile);
 
 /** The engine on PATH also imports. */
 export interface ImportingEngine extends Engine {
+  readonly backend: string;
+  /** The stack by its whole name. */
+  readonly stack: string;
   /**
    * Imports the resources of a file, previews a deployment of them, and makes it.
    *
@@ -44,11 +47,15 @@ export interface ImportingEngine extends Engine {
   readonly takeOver: (deployment: Deployment, file: string) => Promise<readonly (readonly [string, string])[]>;
 }
 
-/** The engine on PATH, with a folder as its backend. */
-export async function pulumiEngine(broker: Broker): Promise<ImportingEngine> {
-  const folder = await mkdtemp(join(tmpdir(), "redeliver-change-"));
+/**
+ * The engine on PATH, with a folder as its backend.
+ *
+ * @param beside another stack in the same folder
+ */
+export async function pulumiEngine(broker: Broker, beside?: ImportingEngine): Promise<ImportingEngine> {
+  const folder = beside?.backend ?? (await mkdtemp(join(tmpdir(), "redeliver-change-")));
   const stack = `change-${randomUUID()}`;
-  const file = join(folder, "deployment.json");
+  const file = join(folder, `${stack}.json`);
   const { user, password } = credentialsOf(broker.managementUrl);
   const { origin: endpoint } = new URL(broker.managementUrl);
   const env = {
@@ -77,6 +84,8 @@ export async function pulumiEngine(broker: Broker): Promise<ImportingEngine> {
   if (failure !== null) throw new Error(failure);
   const skipping = (skipPreview = false): string[] => (skipPreview ? ["--skip-preview"] : []);
   return {
+    backend: folder,
+    stack: `organization/redeliver-change/${stack}`,
     up: async (deployment, { skipPreview, refresh = false } = {}) => {
       await use(deployment);
       return pulumi("up", "--yes", ...skipping(skipPreview), ...(refresh ? ["--refresh"] : []));

@@ -1,7 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
 
 import { RetryTopology } from "../../../src/brokers/rabbitmq/make/index.ts";
-import type { System } from "../../../src/index.ts";
+import { sharedIn } from "../../../src/brokers/rabbitmq/make/part.ts";
+import { type System, compile } from "../../../src/index.ts";
+import { accepted } from "../examples.ts";
 import { type RegisteredResource, runProgram } from "../pulumi.ts";
 
 /** One deployment of a system to RabbitMQ, as in a person's program. */
@@ -14,6 +16,8 @@ export interface Deployment {
   readonly strategies?: Readonly<Record<string, Deployment["strategy"]>> | undefined;
   readonly since?: string;
   readonly deadQueue?: "shared" | undefined;
+  /** One stack of several. The other part is deployed by the stack of this name. */
+  readonly part?: "shared" | { readonly consumers: readonly string[]; readonly stack: string };
 }
 
 const registered = new Map<string, Promise<readonly RegisteredResource[]>>();
@@ -35,10 +39,12 @@ export async function registeredFor(deployment: Deployment): Promise<readonly Re
 }
 
 async function register(deployment: Deployment): Promise<readonly RegisteredResource[]> {
-  const { component, vhost, system, version, strategy, strategies, since, deadQueue } = deployment;
+  const { component, vhost, system, version, strategy, strategies, since, deadQueue, part } = deployment;
+  const target = { broker: "rabbitmq" as const, version, strategy, strategies, since, deadQueue };
+  const shared = typeof part === "object" ? sharedIn(accepted(compile(system, target)).topology) : [];
+  const own = typeof part === "object" ? { consumers: part.consumers, shared } : part;
   const run = await runProgram(() => {
-    const target = { broker: "rabbitmq" as const, version, strategy, strategies, since, deadQueue };
-    void new RetryTopology(component, { system, target, vhost: pulumi.output(vhost) });
+    void new RetryTopology(component, { system, target, vhost: pulumi.output(vhost), ...(own && { part: own }) });
     return {};
   });
   if (run.error !== undefined) throw run.error;

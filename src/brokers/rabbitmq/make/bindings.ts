@@ -11,23 +11,24 @@ import {
 } from "../compile/topology.ts";
 import { assumed } from "./assumed.ts";
 import { isLasting } from "./lasting.ts";
+import { consumerBehind } from "./part.ts";
 import { find, goesUnlessWith, kept } from "../../../deploy/resource-options.ts";
-import { type Deploying, type RabbitmqPlacement, addPolicy, argumentInputs } from "./resources.ts";
+import { type Deploying, addPolicy, argumentInputs } from "./resources.ts";
 
 /**
  * Adds the bindings, and the policies of exchanges, against the flow of messages: each waits for all that a message
  * needs behind it. The way back to a work queue closes a circle, so the bindings out of the sources come last of all.
+ *
+ * @param topology the whole one, or that of one stack's consumers with all that they share
+ * @param own the part to make. The rest behind it is there already
  */
-export function addBindings(deploying: Deploying, topology: Topology): void {
-  const { made, parent } = deploying;
-  const exchanges = new Map(topology.exchanges.map((exchange) => [exchange.name, exchange]));
-  const queues = new Map(topology.queues.map((queue) => [queue.name, queue]));
-  const bySource = Map.groupBy(topology.bindings, ({ source }) => source);
-  const policies = new Map(topology.policies.map((policy) => [policy.name, policy]));
-  const deadExchangeOf = ({ name, arguments: given }: QueueResource): string | null =>
-    deadLetteringOf(given, policies.get(name)?.definition).exchange;
-  const seen = new Map<string, readonly pulumi.Resource[]>();
-  const isShared = (each: BindingResource) => each.destinationKind === "exchange" || ownerOf(queues, each) === null;
+export function addBindings(deploying: Deploying, topology: Topology, own: Topology): void {
+  const { made, outside, parent } = deploying;
+  const { exchanges, queues, policies, deadExchangeOf } = byName(topology);
+  const bySource = Map.groupBy(own.bindings, ({ source }) => source);
+  const seen = new Map<string, readonly pulumi.Resource[]>([...outside.exchanges].map((name) => [name, []]));
+  const isShared = (each: BindingResource) =>
+    each.destinationKind === "exchange" || consumerBehind(queues, each) === null;
 
   const add = (binding: BindingResource, more: readonly pulumi.Resource[] = []): rabbitmq.Binding => {
     const { source, destination, destinationKind } = binding;
@@ -38,10 +39,15 @@ export function addBindings(deploying: Deploying, topology: Topology): void {
       ...(from.role === "source"
         ? goesUnlessWith(parent, find(made.queues, destination))
         : kept(parent, from.role === "dead" || from.role === "undeliverable")),
-      dependsOn: [...(from.owner === "other" ? [] : [find(made.exchanges, source)]), ...behind, ...more],
+      dependsOn: [
+        ...(from.owner === "other" || outside.exchanges.has(source) ? [] : [find(made.exchanges, source)]),
+        ...behind,
+        ...more,
+      ],
     });
   };
   const behindQueue = (queue: QueueResource): readonly pulumi.Resource[] => {
+    if (outside.queues.has(queue.name)) return [];
     const exchange = deadExchangeOf(queue);
     return [
       find(made.queues, queue.name),
@@ -64,48 +70,51 @@ export function addBindings(deploying: Deploying, topology: Topology): void {
     return found;
   };
 
-  const own = new Map<string | null, pulumi.Resource[]>();
+  const ofConsumer = new Map<string | null, pulumi.Resource[]>();
   const waits = topology.exchanges.flatMap(({ name, role }) => (role === "wait" ? behindExchange(name) : []));
   for (const { name, role } of topology.exchanges) {
     if (role === "source") continue;
     behindExchange(name);
     for (const binding of bySource.get(name) ?? []) {
       if (isShared(binding)) continue;
-      const consumer = ownerOf(queues, binding);
-      own.set(consumer, [...(own.get(consumer) ?? []), add(binding)]);
+      const consumer = consumerBehind(queues, binding);
+      ofConsumer.set(consumer, [...(ofConsumer.get(consumer) ?? []), add(binding)]);
     }
   }
   // Until the ways out of its queue are there, a queue that exists works as before.
-  for (const policy of topology.policies.filter(isStructure)) {
+  for (const policy of own.policies.filter(isStructure)) {
     const queue = find(queues, policy.name);
-    const waysOut = [...behindExchange(deadExchangeOf(queue) ?? ""), ...(own.get(queue.consumer) ?? [])];
+    const waysOut = [...behindExchange(deadExchangeOf(queue) ?? ""), ...(ofConsumer.get(queue.consumer) ?? [])];
     addPolicy(deploying, policy, isLasting(queue.role), [find(made.queues, queue.name), ...waysOut]);
   }
-  for (const binding of topology.bindings) {
+  for (const binding of own.bindings) {
     if (find(exchanges, binding.source).role !== "source") continue;
     const queue = find(queues, binding.destination);
     // A consumer whose work queue does not lead to waiting publishes its copies there itself.
     const publishes = exchanges.get(deadExchangeOf(queue) ?? "")?.role === "dead";
-    add(binding, [...(own.get(queue.consumer) ?? []), ...(publishes ? waits : [])]);
+    add(binding, [...(ofConsumer.get(queue.consumer) ?? []), ...(publishes ? waits : [])]);
   }
 }
 
-/** The key of a way into a shared dead queue is the name of a consumer's work queue. */
-function ownerOf(
-  queues: ReadonlyMap<string, QueueResource>,
-  { destination, routingKey }: BindingResource,
-): string | null {
-  return find(queues, destination).consumer ?? queues.get(routingKey)?.consumer ?? null;
+function byName(topology: Topology) {
+  const policies = new Map(topology.policies.map((policy) => [policy.name, policy]));
+  return {
+    exchanges: new Map(topology.exchanges.map((exchange) => [exchange.name, exchange])),
+    queues: new Map(topology.queues.map((queue) => [queue.name, queue])),
+    policies,
+    deadExchangeOf: ({ name, arguments: given }: QueueResource): string | null =>
+      deadLetteringOf(given, policies.get(name)?.definition).exchange,
+  };
 }
 
 function addBinding(
-  { name, namespace, areImported }: RabbitmqPlacement,
+  { made, name, namespace, areImported }: Deploying,
   binding: BindingResource,
   source: pulumi.Input<string>,
   options: pulumi.CustomResourceOptions,
 ): rabbitmq.Binding {
   const { destination, destinationKind, routingKey, arguments: given } = binding;
-  return new rabbitmq.Binding(
+  const resource = new rabbitmq.Binding(
     `${name}-${bindingIdentity(binding)}`,
     {
       vhost: namespace,
@@ -117,4 +126,6 @@ function addBinding(
     },
     options,
   );
+  made.bindings.push(resource);
+  return resource;
 }

@@ -4,6 +4,7 @@ import { type ExchangeResource, type QueueResource, type Topology, isStructure }
 import { find, kept } from "../../../deploy/resource-options.ts";
 import { addBindings } from "./bindings.ts";
 import { isLasting } from "./lasting.ts";
+import { partOf } from "./part.ts";
 import {
   type Deploying,
   type Made,
@@ -14,7 +15,7 @@ import {
 } from "./resources.ts";
 
 /**
- * Creates the Pulumi resources of a topology, each exactly once and no others.
+ * Creates the Pulumi resources of a topology, or of one part of it, each exactly once and no others.
  *
  * **Order.** Queues come first, while no binding leads into them. Then come a queue's policy, the exchanges and the
  * bindings. A binding waits for all that a message needs behind it. So no message enters a queue that it could not
@@ -39,9 +40,10 @@ import {
  *
  * @throws Error if the topology refers to a resource that it does not have, which is a bug in Redeliver
  */
-export function deployRabbitmq(topology: Topology, placement: RabbitmqPlacement) {
-  const made: Made = { exchanges: new Map(), queues: new Map(), policies: new Map() };
-  const deploying = { ...placement, made, order: policyOrder(placement, made) };
+export function deployRabbitmq(whole: Topology, placement: RabbitmqPlacement) {
+  const made: Made = { exchanges: new Map(), queues: new Map(), policies: new Map(), bindings: [] };
+  const { own: topology, outside } = partOf(whole, placement.part);
+  const deploying = { ...placement, made, outside, order: policyOrder(placement, made) };
   for (const queue of topology.queues) addQueue(deploying, queue);
   const roles = new Map(topology.queues.map(({ name, role }) => [name, role]));
   for (const policy of topology.policies) {
@@ -49,11 +51,13 @@ export function deployRabbitmq(topology: Topology, placement: RabbitmqPlacement)
     addPolicy(deploying, policy, isLasting(roles.get(policy.name)), [find(made.queues, policy.name)]);
   }
   for (const exchange of topology.exchanges) if (exchange.owner !== "other") addExchange(deploying, exchange);
-  addBindings(deploying, topology);
+  addBindings(deploying, whole, topology);
   const workQueues = topology.queues.flatMap(({ role, consumer, name }) =>
     role === "work" && consumer !== null ? [[consumer, find(made.queues, name).name] as const] : [],
   );
-  return { workQueues: Object.fromEntries(workQueues) };
+  const { exchanges, queues, policies, bindings } = made;
+  const all = [...exchanges.values(), ...queues.values(), ...policies.values(), ...bindings];
+  return { workQueues: Object.fromEntries(workQueues), made: all };
 }
 
 function addQueue({ made, order, name, parent, namespace, areImported }: Deploying, queue: QueueResource): void {
@@ -73,8 +77,9 @@ function addQueue({ made, order, name, parent, namespace, areImported }: Deployi
   made.queues.set(queue.name, resource);
 }
 
-function addExchange({ made, order, name, parent, namespace }: Deploying, exchange: ExchangeResource): void {
+function addExchange({ made, outside, order, name, parent, namespace }: Deploying, exchange: ExchangeResource): void {
   const alternate = exchange.arguments["alternate-exchange"];
+  const behind = alternate === undefined || outside.exchanges.has(alternate) ? [] : [find(made.exchanges, alternate)];
   const resource = new rabbitmq.Exchange(
     `${name}-${exchange.name}`,
     {
@@ -89,7 +94,7 @@ function addExchange({ made, order, name, parent, namespace }: Deploying, exchan
     },
     {
       ...kept(parent, isLasting(exchange.role)),
-      dependsOn: order.beforeThing(exchange.name, alternate === undefined ? [] : [find(made.exchanges, alternate)]),
+      dependsOn: order.beforeThing(exchange.name, behind),
     },
   );
   made.exchanges.set(exchange.name, resource);

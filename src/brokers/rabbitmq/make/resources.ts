@@ -3,6 +3,7 @@ import * as rabbitmq from "@pulumi/rabbitmq";
 
 import { kept } from "../../../deploy/resource-options.ts";
 import type { PolicyResource } from "../compile/topology.ts";
+import type { Part, PartTopology } from "./part.ts";
 import { areTexts } from "./texts.ts";
 
 export interface RabbitmqPlacement {
@@ -13,6 +14,8 @@ export interface RabbitmqPlacement {
   readonly namespace: pulumi.Input<string>;
   /** True if the state has arguments as an import reads them. */
   readonly areImported: boolean;
+  /** The part of the topology that this stack makes. Undefined for all of it. */
+  readonly part?: Part | undefined;
   /** Tells if the broker has neither a queue nor an exchange of a name. It is known before the first resource. */
   readonly isNew: Promise<(name: string) => boolean>;
 }
@@ -21,11 +24,14 @@ export interface Made {
   readonly exchanges: Map<string, rabbitmq.Exchange>;
   readonly queues: Map<string, rabbitmq.Queue>;
   readonly policies: Map<string, rabbitmq.Policy>;
+  readonly bindings: rabbitmq.Binding[];
 }
 
 /** A deployment that goes on. */
 export interface Deploying extends RabbitmqPlacement {
   readonly made: Made;
+  /** The queues and exchanges that another stack has made. */
+  readonly outside: PartTopology["outside"];
   readonly order: PolicyOrder;
 }
 
