@@ -36,7 +36,7 @@ export function renderMove(move: Move, adopted: Adopted, hasState: boolean, file
       ...(isFed
         ? []
         : [
-            `when ${areEmpty(emptied)}${alsoWhen(used)}, stop the old code. If nothing came back into ${emptied.length === 1 ? "it" : "them"}, send:`,
+            `when ${areEmpty(emptied)}${alsoWhen(used)}, stop the old code. If ${emptied.length === 1 ? "it is" : "they are"} still empty after 10 s, send:`,
             ...move.remove,
           ]),
       ...renderFed(used),
@@ -169,7 +169,7 @@ function renderWaysIn({ queue, next, unbind, choosing, ...ways }: Move, hasState
               : []),
             hasState
               ? "then take these bindings out of the code that made them, or its next deployment makes them again"
-              : "if the old code binds its queue as it starts, send them again after each start",
+              : "if the old code binds its queue as it starts or connects again, send them again after that",
           ],
         ]
       : []),
@@ -218,8 +218,8 @@ function renderLetters(
             `letters that name no queue stay: choose those of this consumer by a filter, with --queue ${dead} --work-queue ${now} in place of the declaration`,
           ]
         : []),
-      "letters that no code can handle: choose them by a filter such as --type, --body or --generation, and remove them into a file:",
-      `redeliver dead discard ${chosen} --backup ${inShell(`${dead}.ndjson`)} --why REASON --type TYPE`,
+      "letters that no code can handle: remove them into a file. In place of FILTER write --type NAME, --body path=value or --error TEXT:",
+      `redeliver dead discard ${chosen} --backup ${inShell(`${isShared ? `${dead}.${queue}` : dead}.ndjson`)} --why REASON FILTER`,
       ...(at.includes("HOST")
         ? ["USER and HOST are those of your broker: run adopt with --url to have them here"]
         : []),

@@ -95,7 +95,7 @@ test("a dead queue goes only when the queues where its letters wait are empty", 
     "npx redeliver dead redrive FILE --target rabbitmq@4.3 --consumer pay --queue pay.dead --url amqp://USER@HOST/%2F --management-url http://HOST:15672",
   );
   expect(lines).toContain(
-    "npx redeliver dead discard --queue pay.dead --url amqp://USER@HOST/%2F --management-url http://HOST:15672 --backup pay.dead.ndjson --why REASON --type TYPE",
+    "npx redeliver dead discard --queue pay.dead --url amqp://USER@HOST/%2F --management-url http://HOST:15672 --backup pay.dead.ndjson --why REASON FILTER",
   );
   const last = lines.findIndex((line) => line.startsWith("6. "));
   expect(lines.slice(last, last + 4)).toEqual([
