@@ -89,8 +89,9 @@ function misuseOf(
 export async function contractCommand(
   file: string,
   consumer: string,
-  options: ForTarget & { readonly markdown?: boolean; readonly output?: string },
+  options: ForTarget & { readonly markdown?: boolean; readonly client?: string; readonly output?: string },
 ): Promise<number> {
+  const { client = "" } = options;
   const proved = await compileFile(file, options);
   if (!proved.ok) return proved.exitCode;
   const { contracts } = proved.compiled;
@@ -105,8 +106,14 @@ export async function contractCommand(
   if (options.markdown === true) {
     const { renderContractPage } = await import("../report/contract-page/contract-page.ts");
     const pages = await brokerOf(proved.target).loadContractPages();
+    const all = pages.clientsOf(contract);
+    const chosen = all.filter(({ title }) => title.toLowerCase().includes(client.toLowerCase()));
+    if (client !== "" && chosen.length === 0) {
+      const titles = all.map(({ title }) => title).join("; ");
+      return usage(`no client has ${JSON.stringify(client)} in its name; the page has ${titles}`, {});
+    }
     return print(
-      renderContractPage(contract, pages, (file) => readPackaged(`src/${file}`)),
+      renderContractPage(contract, { ...pages, clientsOf: () => chosen }, (file) => readPackaged(`src/${file}`)),
       options.output,
     );
   }

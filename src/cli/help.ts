@@ -8,7 +8,10 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   plan: ["plan shop.yaml", "plan shop.yaml --target rabbitmq@4.3"],
   compile: ["compile shop.yaml --target rabbitmq@4.3 --format definitions --output shop.json"],
   check: ["check shop.yaml --target rabbitmq@4.3", "check shop.yaml --target servicebus@standard --format github"],
-  contract: ["contract shop.yaml billing --target rabbitmq@4.3 --markdown"],
+  contract: [
+    "contract shop.yaml billing --target rabbitmq@4.3 --markdown",
+    "contract shop.yaml billing --target rabbitmq@4.3 --client spring",
+  ],
   graph: ["graph shop.yaml --target rabbitmq@4.3 --format svg --output shop.svg"],
   simulate: ["simulate shop.yaml --target rabbitmq@4.3 --scenario outage.yaml --seed 7"],
   report: ["report shop.yaml --target rabbitmq@4.3 --target servicebus@standard --output out"],

@@ -170,6 +170,11 @@ function addCompilerCommands(program: Command, finish: Finish): void {
         "json",
       ),
     )
+    .addOption(
+      new Option("--client <text>", "only the code for clients with this text in their name, such as spring or .net")
+        .conflicts("json")
+        .implies({ markdown: true }),
+    )
     .addOption(output())
     .addOption(json())
     .action(async (file, consumer, options) => finish(await contractCommand(file, consumer, options)));

@@ -161,6 +161,17 @@ test("the contract is a page of Markdown for other languages, or one file of it;
   expect((await redeliver(...words, "--json")).code).toBe(2);
 });
 
+test("the page of a contract has one client if a person wants one", async () => {
+  const words = ["contract", shop, "billing", "--target", "rabbitmq@4.3", "--client"] as const;
+  const titlesFor = async (client: string) =>
+    (await redeliver(...words, client)).out.split("\n").filter((line) => line.startsWith("### "));
+  expect(await titlesFor("spring")).toEqual(["### Java, Spring AMQP"]);
+  expect(await titlesFor(".net")).toEqual(["### .NET, RabbitMQ.Client", "### .NET, MassTransit"]);
+  const refused = await redeliver(...words, "rust");
+  expect(refused).toMatchObject({ code: 2, out: "" });
+  expect(refused.error).toContain('no client has "rust" in its name; the page has Python, pika; Java, Spring AMQP; ');
+});
+
 test("the contract as JSON lets other programs drive consumers", async () => {
   const { out } = await redeliver("contract", shop, "billing", "--target", "rabbitmq@4.3", "--json");
   expect(JSON.parse(out)).toMatchObject({
