@@ -58,7 +58,7 @@ export function renderMove(move: Move, adopted: Adopted, hasState: boolean, file
 
 /** A request by the shell function of the page, and a command by npx. */
 function runnable(line: string): string {
-  return line.replace(/^(?=(DELETE|PUT) \/api\/)/, "api ").replace(/^(?=redeliver )/, "npx ");
+  return line.replace(/^(?=(DELETE|PUT) '?\/api\/)/, "api ").replace(/^(?=redeliver )/, "npx ");
 }
 
 type Steps = readonly (readonly string[])[];

@@ -37,7 +37,7 @@ const retry = { attempts: 3, backoff: { kind: "constant", delay: "200ms" } };
 
 /** The requests among the printed lines. */
 const requestsIn = (text: string): readonly string[] =>
-  text.split("\n").flatMap((line) => /^ +api DELETE \/api\/(\S+)$/.exec(line)?.[1] ?? []);
+  text.split("\n").flatMap((line) => /^ +api DELETE '?\/api\/([^\s']+)'?$/.exec(line)?.[1] ?? []);
 
 describe.for(brokers())("on RabbitMQ $version", { concurrent: true, timeout: 300_000 }, (broker) => {
   // Up to 4.2 no queue delays returns by itself.

@@ -58,7 +58,7 @@ function printedIn(text: string): readonly Printed[] {
 /** Sends the requests among the lines, as a shell would read them. */
 async function send(management: Management, lines: readonly string[]): Promise<void> {
   for (const line of lines) {
-    const [, method, path = "", body = ""] = /^api (DELETE|PUT) \/api\/(\S+)(?: '(.+)')?$/.exec(line) ?? [];
+    const [, method, path = "", body = ""] = /^api (DELETE|PUT) '?\/api\/([^\s']+)'?(?: '(.+)')?$/.exec(line) ?? [];
     if (method === "PUT") await management.put(path, JSON.parse(body) as JsonObject);
     if (method === "DELETE")
       await management.delete(path).catch((cause: unknown) => {
@@ -232,7 +232,7 @@ describe.for(liveBrokers())("on RabbitMQ $version", { concurrent: true, timeout:
       }
 
       const ends = moves.map(({ step }) => step("stop the old code"));
-      const old = ends.flat().flatMap((line) => /^api DELETE \/api\/queues\/[^/]+\/(\S+)$/.exec(line)?.[1] ?? []);
+      const old = ends.flat().flatMap((line) => /^api DELETE '?\/api\/queues\/[^/]+\/([^\s?]+)/.exec(line)?.[1] ?? []);
       const dead = moves.flatMap(
         ({ step }) => /--queue (\S+)/.exec(step(", send the letters of ").join(" "))?.[1] ?? [],
       );
@@ -294,4 +294,27 @@ describe.for(liveBrokers())("on RabbitMQ $version", { concurrent: true, timeout:
       );
     },
   );
+
+  test("the broker refuses to delete a classic queue with a message, and cannot look into a quorum queue", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const { vhost, amqpUrl, dispose } = await createVhost(broker);
+    onTestFinished(dispose);
+    const management = createManagement(broker.managementUrl);
+    const connection = await amqplib.connect(amqpUrl);
+    onTestFinished(async () => connection.close());
+    const channel = await connection.createConfirmChannel();
+    await channel.assertQueue("old", { arguments: { "x-queue-type": "classic" } });
+    await channel.assertQueue("kept", { arguments: { "x-queue-type": "quorum" } });
+    channel.sendToQueue("old", Buffer.from("{}"));
+    await channel.waitForConfirms();
+    const remove = async (queue: string) =>
+      management.delete(`queues/${encodeURIComponent(vhost)}/${queue}?if-empty=true`);
+    await expect(remove("old")).rejects.toThrow("not empty");
+    await expect(remove("kept")).rejects.toThrow("not supported by quorum queues");
+    await channel.purgeQueue("old");
+    await remove("old");
+    expect((await management.queues(vhost)).map(({ name }) => name)).toEqual(["kept"]);
+  });
 });

@@ -54,11 +54,13 @@ test("a queue that another one dead-letters into keeps its old code, and is not 
   const lines = said(adopted);
   expect(lines).toContain("keep the old code of stage2 until then, because they do not come into stage2.2");
   expect(
-    lines.filter((line) => line.includes("stop the old code") || line.includes("DELETE /api/queues/%2F/stage2")),
+    lines.filter(
+      (line) => line.includes("stop the old code") || line.includes("DELETE '/api/queues/%2F/stage2?if-empty=true'"),
+    ),
   ).toEqual([]);
   // Without the first stage it goes.
   const alone = adopt({ ...parts, queues: parts.queues.slice(1), bindings: parts.bindings.slice(1) }, ["stage2"]);
-  expect(alone.imports.moves.map(({ remove }) => remove)).toEqual([["DELETE /api/queues/%2F/stage2"]]);
+  expect(alone.imports.moves.map(({ remove }) => remove)).toEqual([["DELETE '/api/queues/%2F/stage2?if-empty=true'"]]);
 });
 
 test("a shovel publishes to a waiting queue: it goes only when that one no longer does", () => {
@@ -100,9 +102,9 @@ test("a dead queue goes only when the queues where its letters wait are empty", 
   const last = lines.findIndex((line) => line.startsWith("6. "));
   expect(lines.slice(last, last + 4)).toEqual([
     "6. when pay.dead, pay.retry, pay.hold are empty, and no program publishes to later with hour any more, and no other consumer's letters come into pay.dead, send:",
-    "api DELETE /api/queues/%2F/pay.dead",
-    "api DELETE /api/queues/%2F/pay.retry",
-    "api DELETE /api/queues/%2F/pay.hold",
+    "api DELETE '/api/queues/%2F/pay.dead?if-empty=true'",
+    "api DELETE '/api/queues/%2F/pay.retry?if-empty=true'",
+    "api DELETE '/api/queues/%2F/pay.hold?if-empty=true'",
   ]);
 });
 
@@ -118,7 +120,9 @@ test("the queues of a chain of waits go together with the old queue", () => {
     bindings: [binding("in", "a", "x")],
   });
   const removals = (parts: Parts) => adopt(parts, ["a"]).imports.moves.map(({ remove }) => remove);
-  expect(removals(chain([]))).toEqual([["a", "w2", "w1"].map((name) => `DELETE /api/queues/%2F/${name}`)]);
+  expect(removals(chain([]))).toEqual([
+    ["a", "w2", "w1"].map((name) => `DELETE '/api/queues/%2F/${name}?if-empty=true'`),
+  ]);
   // The letters of another consumer wait there, and come back to the old queue.
   expect(removals(chain([consumed("b", "w1")]))).toEqual([[]]);
 });
@@ -134,7 +138,7 @@ test("dead letters that come by a declared way come into the new queue", () => {
   });
   expect(Object.keys(adopted.draft.system.consumers)).toEqual(["order.cancel"]);
   const [move] = adopted.imports.moves;
-  expect(move?.remove).toEqual(["DELETE /api/queues/%2F/order.cancel"]);
+  expect(move?.remove).toEqual(["DELETE '/api/queues/%2F/order.cancel?if-empty=true'"]);
   expect(said(adopted).filter((line) => line.startsWith("keep the old code"))).toEqual([]);
 });
 
@@ -176,8 +180,8 @@ test("no step takes away a queue where messages of producers wait", () => {
     bindings: bound("orders > order.create: create", "orders > order.delay: delay", "timeout > order.close: close"),
   });
   expect(adopted.imports.moves.map(({ remove }) => remove)).toEqual([
-    ["DELETE /api/queues/%2F/order.create"],
-    ["DELETE /api/queues/%2F/order.close"],
+    ["DELETE '/api/queues/%2F/order.create?if-empty=true'"],
+    ["DELETE '/api/queues/%2F/order.close?if-empty=true'"],
   ]);
 });
 

@@ -131,7 +131,7 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
       isShared: false,
       policy: null,
       at: "--url amqp://USER@HOST/%2F --management-url http://HOST:15672",
-      remove: ["DELETE /api/queues/%2F/billing.dlq"],
+      remove: ["DELETE '/api/queues/%2F/billing.dlq?if-empty=true'"],
       before: [],
     },
     unbind: ["DELETE /api/bindings/%2F/e/orders/q/billing/any", "DELETE /api/bindings/%2F/e/orders/q/billing/other"],
@@ -143,7 +143,7 @@ test("a new queue gets a name that no queue has, and only ways that it has as we
     used: ["billing", "billing.retry"].map((name) => ({ queue: name, feeders: [], publishers: [] })),
     takenOver: [],
     oldWays: { ends: [], staying: [] },
-    remove: ["DELETE /api/queues/%2F/billing", "DELETE /api/queues/%2F/billing.retry"],
+    remove: ["DELETE /api/queues/%2F/billing", "DELETE '/api/queues/%2F/billing.retry?if-empty=true'"],
     isOrdered: false,
   });
 });

@@ -68,7 +68,7 @@ export function lettersOf(
   if (looking.surroundings.shapeOf(dead) === "stream") return null;
   const before = pausesBefore(looking, dead, own);
   const used = stillUsedAmong(looking, before, own, before);
-  const remove = removeOf([{ queue: dead, feeders: [] }, ...used], place.virtualHost);
+  const remove = removeOf(topology, [{ queue: dead, feeders: [] }, ...used], place.virtualHost);
   const letters = { ...lettersOut(topology, version, dead, place), before: used, remove };
   // A kept dead queue has no limit: the policy of the deployment takes it away.
   return isKept ? { ...letters, policy: null, limit: null } : letters;

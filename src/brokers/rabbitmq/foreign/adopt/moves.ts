@@ -88,7 +88,7 @@ export function movesOf(
         staying,
         backWays: staying.filter((source) => behindWaits.has(source)),
         ...waiting,
-        remove: removeOf(used, virtualHost),
+        remove: removeOf(found, used, virtualHost),
         isOrdered: found.queues.some(
           (each) => each.name === queue && each.arguments["x-single-active-consumer"] === true,
         ),

@@ -49,7 +49,7 @@ export function staysOf(
             isShared: isShared || isAlsoPublished(looking, deadToday),
             isKept: false,
           });
-    const remove = removeOf(used, virtualHost);
+    const remove = removeOf(looking.topology, used, virtualHost);
     return [{ consumer, queue, isDeployed, deadQueue, letters, waits, used, remove, oldWays }];
   });
 }

@@ -1,5 +1,6 @@
 import type { StillUsed } from "../../../../adopt/found.ts";
-import type { BrokerBinding } from "../../prove/semantics.ts";
+import { inShell } from "../../../../adopt/in-shell.ts";
+import type { BrokerBinding, BrokerTopology } from "../../prove/semantics.ts";
 import { path } from "../leftovers.ts";
 import { isSharedDelay } from "./frameworks.ts";
 import { type Looking, waysInto } from "./looking.ts";
@@ -82,11 +83,23 @@ export function stillUsedAmong(
   }
 }
 
-/** The requests that delete queues. A queue stays while the dead letters of others come into it. */
-export function removeOf(used: readonly Omit<StillUsed, "publishers">[], virtualHost: string): readonly string[] {
+/**
+ * The requests that delete queues. A queue stays while the dead letters of others come into it. The counts of the
+ * management API are late, so the broker itself refuses to delete a classic queue with messages. It cannot do that for a
+ * quorum queue. Source: `delete_resource` in `rabbit_mgmt_wm_queue.erl`, `delete` in `rabbit_quorum_queue.erl`.
+ */
+export function removeOf(
+  { queues }: BrokerTopology,
+  used: readonly Omit<StillUsed, "publishers">[],
+  virtualHost: string,
+): readonly string[] {
+  const classic = new Set(queues.flatMap(({ name, kind }) => (kind === "classic" ? [name] : [])));
   return used
     .filter(({ feeders }) => feeders.length === 0)
-    .map(({ queue }) => `DELETE ${path("queues", virtualHost, queue)}`);
+    .map(({ queue }) => {
+      const request = path("queues", virtualHost, queue);
+      return `DELETE ${classic.has(queue) ? inShell(`${request}?if-empty=true`) : request}`;
+    });
 }
 
 /** These exchanges, and all that lead into them. */
