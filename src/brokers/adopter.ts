@@ -1,4 +1,5 @@
 import type { FoundSystem, Imports } from "../adopt/found.ts";
+import type { ProgramTemplates } from "../adopt/programs.ts";
 import type { Checked } from "../diagnostics/diagnostic.ts";
 import type { DeployedDifference } from "./drift.ts";
 
@@ -31,4 +32,6 @@ export interface Adopter<Target, Deployment, System> {
    * @param url the deployment was read from it; null if the input is a file
    */
   readonly importsOf: (deployment: Deployment, compiled: System, component: string, url: string | null) => Imports;
+  /** Left out if Redeliver has no programs for the broker. */
+  readonly programsOf?: (deployment: Deployment, target: Target) => ProgramTemplates;
 }

@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 
 import type { LettersOut } from "../adopt/found.ts";
 import { inShell } from "../adopt/in-shell.ts";
+import { programsOf } from "../adopt/programs.ts";
 import { writeYaml } from "../adopt/write-yaml.ts";
 import { brokerOf, parseTarget, type Target } from "../brokers/index.ts";
 import { importBlocksOf } from "../deploy/terraform.ts";
@@ -15,6 +17,7 @@ import { auditedBrokers, fileOf, readSource, sourcesIn } from "./audit-source.ts
 import { exitCodes } from "./exit-codes.ts";
 import { loadTarget } from "./load-target.ts";
 import { paintOn, print, writeError } from "./output.ts";
+import { readPackaged } from "./read-packaged.ts";
 import { refuse, say, usage } from "./refuse.ts";
 import { UnwritableError, writeWhole } from "./write-file.ts";
 
@@ -26,6 +29,7 @@ export interface AdoptOptions extends Readonly<Record<string, unknown>> {
   readonly queue?: readonly string[];
   readonly part?: string;
   readonly move?: boolean;
+  readonly programs?: boolean;
   readonly output?: string;
   readonly import?: string;
   readonly json?: boolean;
@@ -50,8 +54,10 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
     );
     return usage(`adopt reads one of ${files.join(", ")}, --stack FILE, --terraform-state FILE and --url URL`, answer);
   }
-  const existing = [options.output, options.import].find((file) => file !== undefined && existsSync(file));
-  if (existing !== undefined) return usage(`${existing} exists, and adopt replaces no file; name another one`, answer);
+  if (options.programs === true && options.output === undefined)
+    return usage("--programs writes files beside the declaration: name that with --output", answer);
+  const existing = existingIn([options.output, options.import]);
+  if (existing !== null) return usage(existing, answer);
   if (options.output !== undefined && !/\.ya?ml$/.test(options.output))
     return usage(`adopt writes YAML, so ${options.output} needs the ending .yaml`, answer);
   if (options.output !== undefined && options.output === options.import)
@@ -89,7 +95,31 @@ export async function adoptCommand(options: AdoptOptions): Promise<number> {
   const all = [...warnings, ...target.warnings, ...adopted.warnings];
   if (options.json !== true && all.length > 0) say(all, {});
   const complete = source.kind === "live" ? withCertificates(adopted.value, source.files) : adopted.value;
-  return write(complete, options, all, forgetting(found, chosen.value.name, adopted.value));
+  const programs = options.programs === true ? programsFor(complete, options, audited.broker, deployment) : {};
+  if (programs === null) return usage(`Redeliver has no programs for ${audited.broker.title} yet`, answer);
+  const inTheWay = existingIn(Object.keys(programs));
+  if (inTheWay !== null) return usage(inTheWay, answer);
+  return write(complete, programs, options, all, forgetting(found, chosen.value.name, adopted.value));
+}
+
+function existingIn(files: readonly (string | undefined)[]): string | null {
+  const existing = files.find((file) => file !== undefined && existsSync(file));
+  return existing === undefined ? null : `${existing} exists, and adopt replaces no file; name another one`;
+}
+
+/** The programs around a declaration, by their files. Null if the broker has none. */
+function programsFor(
+  { draft, proved }: Adopted,
+  { output = "", import: importFile }: AdoptOptions,
+  { adopter }: FoundDeployment["audited"]["broker"],
+  deployment: FoundDeployment["deployment"],
+): Readonly<Record<string, string>> | null {
+  const templates = adopter?.programsOf?.(deployment, proved.target);
+  if (templates === undefined) return null;
+  const isImported = importFile !== undefined && !isForTerraform(importFile);
+  const settings = { declaration: basename(output), isImported, options: draft.options };
+  const files = programsOf(templates, draft.system, settings, readPackaged);
+  return Object.fromEntries(Object.entries(files).map(([file, text]) => [join(dirname(output), file), text]));
 }
 
 /** The queues that the program of a state only reads. */
@@ -157,6 +187,7 @@ function targetOf({ target, strategy }: AdoptOptions, { audited, deployment }: F
 
 async function write(
   adopted: Adopted,
+  programs: Readonly<Record<string, string>>,
   { output, import: importFile, json }: AdoptOptions,
   warnings: Adopted["findings"],
   forget: readonly string[] | null,
@@ -172,6 +203,7 @@ async function write(
     ...(importFile === undefined || imports.entries.length === 1
       ? []
       : [[importFile, `${JSON.stringify(taken, null, 2)}\n`] as const]),
+    ...Object.entries(programs),
   ];
   try {
     for (const [file, text] of files) await writeWhole(file, text);
@@ -211,6 +243,11 @@ async function write(
   if (output === undefined) {
     await print(yaml);
     writeError(`\n${renderAdoption(adopted, paintOn(process.stderr), forget)}`);
-  } else await print(renderAdoption(adopted, paintOn(process.stdout), forget, inShell(output)));
+  } else {
+    const target = Object.keys(programs).find((file) => basename(file) === "target.json") ?? null;
+    const files = { file: inShell(output), target: target && inShell(target) };
+    const written = Object.keys(programs).map((file) => `written   ${file}\n`);
+    await print(renderAdoption(adopted, paintOn(process.stdout), forget, files) + written.join(""));
+  }
   return exitCode;
 }

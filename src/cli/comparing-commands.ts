@@ -38,6 +38,7 @@ export function addComparingCommands(program: Command, finish: (exitCode: number
     .addOption(part("adopt"))
     .option("--move", "declare a new queue for each consumer whose old one cannot get the arguments that it needs")
     .option("-o, --output <file>", "write the declaration to a new file instead of the standard output")
+    .option("--programs", "also write the target, a Pulumi program and a program for each consumer beside --output")
     .option(
       "--import <file>",
       "write a new file for pulumi import --file, with each resource that is as declared; a name that ends in .tf.json gets import blocks for Terraform",

@@ -5,13 +5,20 @@ import type { LettersOut, Move, OldWays, Stay, StillUsed } from "../adopt/found.
 import { editFor } from "../adopt/moved-draft.ts";
 import type { Adopted } from "../migrate/adopt.ts";
 
+/** The files that printed commands name, as a person types them. */
+export interface TypedFiles {
+  readonly file: string;
+  /** Null if there is no file of the target. */
+  readonly target: string | null;
+}
+
 /**
  * The steps of a consumer to a new queue. Both queues are bound for a moment, because the other order loses messages.
  *
  * @param hasState true if another program owns the ways into the old queue, and would make them again
- * @param file the file of the declaration, as a person types it
+ * @param files those of the declaration and the target
  */
-export function renderMove(move: Move, adopted: Adopted, hasState: boolean, file: string): string {
+export function renderMove(move: Move, adopted: Adopted, hasState: boolean, files: TypedFiles): string {
   const { draft, isMoved } = adopted;
   const { consumer, queue, next, keptDead, backWays, letters, waits, sharedWaits, used, takenOver, isOrdered } = move;
   const back = [...waits, ...sharedWaits].filter((each) => !takenOver.includes(each));
@@ -46,7 +53,7 @@ export function renderMove(move: Move, adopted: Adopted, hasState: boolean, file
         : []),
     ],
     ...renderOldWays(move.oldWays, hasState),
-    ...renderLetters(letters, { queue, now: next }, wordsFor(adopted, consumer, file)),
+    ...renderLetters(letters, { queue, now: next }, wordsFor(adopted, consumer, files)),
     // Both queues may have one dead queue.
     ...(keptDead === null ? renderLettersEnd(letters) : []),
   ];
@@ -79,7 +86,7 @@ export function renderStay(
   { consumer, queue, isDeployed, letters, waits, used, remove, oldWays, ...stay }: Stay,
   adopted: Adopted,
   hasState: boolean,
-  file: string,
+  files: TypedFiles,
 ): string {
   const ending = used.filter(isEnding).map((each) => each.queue);
   return renderSteps(`${consumer} keeps the queue ${queue}`, [
@@ -95,7 +102,7 @@ export function renderStay(
           ],
         ]),
     ...renderOldWays(oldWays, hasState),
-    ...renderLetters(letters, { queue, now: queue }, wordsFor(adopted, consumer, file)),
+    ...renderLetters(letters, { queue, now: queue }, wordsFor(adopted, consumer, files)),
     ...(letters?.dead === stay.deadQueue ? [] : renderLettersEnd(letters)),
   ]);
 }
@@ -231,7 +238,7 @@ function renderLetters(
 }
 
 /** The words that name a consumer of the declaration. A target with settings has a file of its own. */
-function wordsFor({ draft, proved }: Adopted, consumer: string, file: string): string {
-  const hasSettings = Object.keys(draft.options).length > 0;
-  return `${file} --target ${hasSettings ? "TARGET" : proved.compiled.target} --consumer ${inShell(consumer)}`;
+function wordsFor({ draft, proved }: Adopted, consumer: string, { file, target }: TypedFiles): string {
+  const known = Object.keys(draft.options).length > 0 ? "TARGET" : proved.compiled.target;
+  return `${file} --target ${target ?? known} --consumer ${inShell(consumer)}`;
 }

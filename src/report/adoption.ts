@@ -7,7 +7,7 @@ import { visible } from "../diagnostics/visible.ts";
 import { type Unsaid, groupedByFact } from "../adopt/found.ts";
 import type { Adopted } from "../migrate/adopt.ts";
 import { type DriftWords, type JudgedDifference, effectWords, joinAlike } from "../migrate/judge-drift.ts";
-import { renderMove, renderStay } from "./adoption-steps.ts";
+import { type TypedFiles, renderMove, renderStay } from "./adoption-steps.ts";
 import { renderDriftText } from "./drift.ts";
 
 /** An inferred declaration, and the topology that it was inferred from. */
@@ -24,13 +24,13 @@ export const againstFound = ({ effect }: Adopted): DriftWords => ({
  * are at the end of the declaration.
  *
  * @param forget the commands that take resources out of the state of another program; null if no state was read
- * @param file the file of the declaration, as a person types it
+ * @param files those of the declaration and the target
  */
 export function renderAdoption(
   adopted: Adopted,
   colour: boolean | Paint,
   forget: readonly string[] | null,
-  file = "FILE",
+  files: TypedFiles = { file: "FILE", target: null },
 ): string {
   const { proved, isMoved, isBroken, refused, findings, imports, added, fixed, newPolicies } = adopted;
   const judged = adopted.judged?.filter((each) => !newPolicies.includes(each)) ?? null;
@@ -84,8 +84,8 @@ export function renderAdoption(
       : [
           `These cannot change in place${imports.moves.length === 0 ? `; the way is in ${docsPage("changing")}` : ", so their consumers move. --json shows what would happen to a message"}:\n${renderFixed(cannotChange, fixed, moving.size > 0)}`,
         ]),
-    ...imports.moves.map((move) => renderMove(move, adopted, forget !== null, file)),
-    ...imports.stays.map((stay) => renderStay(stay, adopted, forget !== null, file)),
+    ...imports.moves.map((move) => renderMove(move, adopted, forget !== null, files)),
+    ...imports.stays.map((stay) => renderStay(stay, adopted, forget !== null, files)),
     `there     ${counted(there)}, ${there === 0 ? "so nothing needs an import" : "which an import can take over"}\nnew       ${counted(added)}, which a deployment makes with these retries\n`,
     ...(forget === null || forget.length === 0
       ? []

@@ -131,24 +131,23 @@ test("the programs of docs/deploying.md deploy the shared part, and refuse a con
   expect(refused.error?.message).toContain('First deploy the stack with part: "shared"');
 });
 
-test("the programs of docs/adopting.md deploy what adopt writes, and consume it", async () => {
+test("the programs that adopt writes deploy what it found, and consume it when their code is there", async () => {
   const folder = resolve(root, "out/adopting-test");
   rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  const programs = blocksOf(read("docs/adopting.md").replaceAll(/^ {3}/gm, ""), "ts");
-  const written = ["consume", "index"].map((name, index) => {
-    const program = programs[index]?.replace('"shop.yaml"', JSON.stringify(resolve(folder, "shop.yaml"))) ?? "";
-    writeFileSync(resolve(folder, `${name}.ts`), program);
-    return resolve(folder, `${name}.ts`);
-  });
-  const words = ["adopt", "--definitions", "examples/masstransit.json", "--name", "shop"];
+  expect(read("docs/adopting.md")).toContain("--move --programs --output shop.yaml > steps.txt");
+  const words = ["adopt", "--definitions", "examples/masstransit.json", "--name", "shop", "--move", "--programs"];
   const main = ["src/cli/main.ts", ...words, "--output", resolve(folder, "shop.yaml")];
   expect(spawnSync(process.execPath, main, { cwd: root }).status).toBe(0);
   vi.stubEnv("RABBITMQ_URL", "amqp://127.0.0.1:1");
   onTestFinished(() => void vi.unstubAllEnvs());
+  const consumer = resolve(folder, "consumers/billing.mjs");
+  await expect(import(/* @vite-ignore */ consumer)).rejects.toThrow("write the code of handle first");
+  const text = readFileSync(consumer, "utf8");
+  const ready = resolve(folder, "consumers/ready.mjs");
+  writeFileSync(ready, text.replace("isWritten = false", "isWritten = true"));
   // It has read the declaration, and there is no broker.
-  await expect(import(/* @vite-ignore */ written[0] ?? "")).rejects.toThrow("127.0.0.1:1");
-  const run = await runProgram(() => import(/* @vite-ignore */ written[1] ?? ""), { preview: false });
+  await expect(import(/* @vite-ignore */ ready)).rejects.toThrow("127.0.0.1:1");
+  const run = await runProgram(() => import(/* @vite-ignore */ resolve(folder, "index.mjs")), { preview: false });
   expect(run.error).toBeUndefined();
   expect(resourcesOf(run, "Queue").map((each) => each.inputs["name"])).toContain("billing_error");
 });

@@ -100,6 +100,15 @@ export const rabbitmq: RabbitmqBroker = Object.freeze({
       effect: `a deployment writes policies and bindings; the arguments of a queue cannot change in place, and the way is in ${docsPage("adopting")}`,
       terraformType: (token: string) => terraformTypeOf(terraformTypes, token),
       importsOf,
+      programsOf: ({ virtualHosts: [host] }: Deployment, target: RabbitmqTarget) => ({
+        folder: "examples/adopt",
+        place: host?.name ?? "/",
+        target: {
+          broker: "rabbitmq",
+          version: formatTarget(target).split("@")[1],
+          ...(target.strategy !== "auto" && { strategy: target.strategy }),
+        },
+      }),
     };
   },
   get differ() {
