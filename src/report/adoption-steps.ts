@@ -204,25 +204,27 @@ function renderLetters(
 ): Steps {
   if (letters === null) return [];
   const { dead, policy, limit, isShared, before, at } = letters;
-  const waiting =
-    before.length === 0 ? "" : `, when ${areEmpty(before.map((each) => each.queue))}, because letters wait there`;
+  const when =
+    before.length === 0
+      ? "at any time"
+      : `as soon as ${areEmpty(before.map((each) => each.queue))}, because letters wait there`;
   if (limit !== null)
     return [
       [
-        `${dead} has the delivery limit ${limit}, and no policy takes it away, so redeliver dead refuses it. Move its letters to ${now} by a shovel`,
+        `${dead} has the delivery limit ${limit}, and no policy takes it away, so redeliver dead refuses it. ${isShared ? `It has letters of others. Move all of them by a shovel to a new queue without a limit, and send those of ${queue} from there` : `Move its letters to ${now} by a shovel`}`,
       ],
     ];
   const chosen = `--queue ${inShell(dead)} ${isShared ? `--failed-in ${inShell(queue)} ` : ""}${at}`;
   return [
     [
-      `at any time${waiting}, send the letters of ${dead} again${policy === null ? ":" : ". A policy first takes away its delivery limit, because each look counts:"}`,
+      `${when}, send the letters of ${dead} again${policy === null ? ":" : ". A policy first takes away its delivery limit, because each look counts:"}`,
       // The management API shows a new policy after up to 10 s.
       ...(policy === null ? [] : [policy.set, "sleep 10"]),
       `redeliver dead redrive ${words} ${chosen}`,
       "this only counts the letters: run it again with the --confirm that it prints, to send them. If others have come meanwhile, count again. It stops if more than 10 % die again, and --stop-above takes another limit",
       ...(isShared
         ? [
-            `letters that name no queue stay: choose those of this consumer by a filter, with --queue ${dead} --work-queue ${now} in place of the declaration`,
+            `letters that name no queue stay: choose those of this consumer by a filter, with --queue ${inShell(dead)} --work-queue ${inShell(now)} in place of the declaration`,
           ]
         : []),
       "letters that no code can handle: remove them into a file. In place of FILTER write --type NAME, --body path=value or --error TEXT:",

@@ -257,3 +257,31 @@ test("a queue with limits by arguments stays with them, and one with a limit by 
   expect(consumersOf(byPolicy)).toMatchObject({ billing: { queueSettings: "policy" } });
   expect(consumersOf(byPolicy)["billing"]).not.toHaveProperty("queueArguments");
 });
+
+test("an old dead queue that gets copies of another consumer's letters is looked through by the queue they died in", () => {
+  const policy = { "dead-letter-exchange": "dlx-billing" };
+  const made = {
+    exchanges: [exchange("orders", "topic"), exchange("dlx-billing", "fanout"), exchange("dlx-mail", "fanout")],
+    queues: [
+      queue("billing", quorum),
+      queue("mail", { ...quorum, "x-dead-letter-exchange": "dlx-mail" }),
+      queue("mail.dlq", quorum),
+      queue("errors", { ...quorum, "x-message-ttl": 600_000 }),
+    ],
+    bindings: [
+      binding("orders", "billing", "order.placed"),
+      binding("orders", "mail", "order.placed"),
+      binding("dlx-billing", "errors"),
+      binding("dlx-mail", "errors"),
+      binding("dlx-mail", "mail.dlq"),
+    ],
+    policies: [
+      { vhost: "/", name: "dead", pattern: "^billing$", "apply-to": "queues", priority: 0, definition: policy },
+    ],
+  };
+  const adopted = adoptText(exported(made));
+  expect(adopted.imports.stays).toMatchObject([{ queue: "billing", letters: { dead: "errors", isShared: true } }]);
+  expect(renderAdoption(adopted, false, null)).toContain(
+    " --consumer billing --queue errors --failed-in billing --url ",
+  );
+});

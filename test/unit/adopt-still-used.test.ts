@@ -91,7 +91,7 @@ test("a dead queue goes only when the queues where its letters wait are empty", 
   });
   const lines = said(adopted);
   expect(lines).toContain(
-    "5. at any time, when pay.retry, pay.hold are empty, because letters wait there, send the letters of pay.dead again:",
+    "5. as soon as pay.retry, pay.hold are empty, because letters wait there, send the letters of pay.dead again:",
   );
   expect(lines).toContain(
     "npx redeliver dead redrive FILE --target rabbitmq@4.3 --consumer pay --queue pay.dead --url amqp://USER@HOST/%2F --management-url http://HOST:15672",
@@ -344,4 +344,19 @@ test("messages of a shared waiting queue that come back to the new queue keep no
     bindings: [binding("ev", "a", "o.#"), binding("ev", "a", "retry.a"), binding("ev", "aud", "#")],
   });
   expect(adopted.imports.moves).toMatchObject([{ queue: "a", remove: ["DELETE /api/queues/%2F/a"] }]);
+});
+
+test("letters of several consumers that no command can choose go to a queue of their own first", () => {
+  const limited = { ...quorum, "x-delivery-limit": 5 };
+  const adopted = adopt({
+    exchanges: [exchange("orders", "topic")],
+    queues: [consumed("billing", "dead"), consumed("mail", "dead"), queue("dead", limited)],
+    bindings: [binding("orders", "billing", "order.placed"), binding("orders", "mail", "order.placed")],
+  });
+  const lines = said(adopted).join("\n");
+  for (const name of ["billing", "mail"])
+    expect(lines).toContain(
+      `It has letters of others. Move all of them by a shovel to a new queue without a limit, and send those of ${name} from there`,
+    );
+  expect(lines).not.toMatch(/Move its letters/);
 });

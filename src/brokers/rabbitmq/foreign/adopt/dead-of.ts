@@ -103,3 +103,26 @@ export function withOwnDead(found: FoundConsumer, { queues }: BrokerTopology): F
   while (queues.some(({ name }) => name === value)) value = `${value}.2`;
   return { ...found, dead: { value, from: `${found.queue} has no dead queue of its own today` } };
 }
+
+/** Tells if letters of several work queues come into a dead queue, also as copies. */
+export function commonAmong(looking: Looking, ends: ReadonlyMap<string, string | null>): (dead: string) => boolean {
+  const reached = looking.settings.map((each) => new Set([...reachedBy(looking, each), ends.get(each.queue)]));
+  return (dead) => reached.filter((each) => each.has(dead)).length > 1;
+}
+
+/** The queues that get a dead letter of a work queue, also as one of several copies. */
+function reachedBy(
+  { semantics, surroundings }: Looking,
+  settings: Looking["settings"][number],
+): readonly (string | undefined)[] {
+  const { queue, deadLetterExchange: exchange, deadLetterRoutingKey: key } = settings;
+  if (exchange === null || surroundings.shapeOf(queue) !== "work") return [];
+  const keys = key === null ? surroundings.entriesOf(settings).map(({ routingKey }) => routingKey) : [key];
+  return keys
+    .slice(0, mostKeys)
+    .flatMap((routingKey) => semantics.publish({ exchange, routingKey }).flat())
+    .flatMap(({ place }) => (place.kind === "queue" ? [place.queue] : []));
+}
+
+/** The most keys of dead letters that are followed. */
+const mostKeys = 50;

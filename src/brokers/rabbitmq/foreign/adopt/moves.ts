@@ -6,7 +6,7 @@ import { bindingKey } from "../../compile/differences.ts";
 import type { BrokerBinding } from "../../prove/semantics.ts";
 import { sameWays } from "../left-ways.ts";
 import { unbind } from "../leftovers.ts";
-import { deadQueueToday } from "./dead-of.ts";
+import { commonAmong, deadQueueToday } from "./dead-of.ts";
 import { lettersOf } from "./letters-out.ts";
 import { type Looking, lookAt, waitsBefore, waysInto } from "./looking.ts";
 import { ownSystemOf } from "./own-system.ts";
@@ -101,29 +101,6 @@ export function movesOf(
 function startedIn({ topology, settings }: Looking, prefix: string): ReadonlySet<string> {
   return new Set(settings.flatMap((each) => (ownSystemOf(topology, each)?.system === prefix ? [each.queue] : [])));
 }
-
-/** Tells if letters of several work queues come into a dead queue, also as copies. */
-function commonAmong(looking: Looking, ends: ReadonlyMap<string, string | null>): (dead: string) => boolean {
-  const reached = looking.settings.map((each) => new Set([...reachedBy(looking, each), ends.get(each.queue)]));
-  return (dead) => reached.filter((each) => each.has(dead)).length > 1;
-}
-
-/** The queues that get a dead letter of a work queue, also as one of several copies. */
-function reachedBy(
-  { semantics, surroundings }: Looking,
-  settings: Looking["settings"][number],
-): readonly (string | undefined)[] {
-  const { queue, deadLetterExchange: exchange, deadLetterRoutingKey: key } = settings;
-  if (exchange === null || surroundings.shapeOf(queue) !== "work") return [];
-  const keys = key === null ? surroundings.entriesOf(settings).map(({ routingKey }) => routingKey) : [key];
-  return keys
-    .slice(0, mostKeys)
-    .flatMap((routingKey) => semantics.publish({ exchange, routingKey }).flat())
-    .flatMap(({ place }) => (place.kind === "queue" ? [place.queue] : []));
-}
-
-/** The most keys of dead letters that are followed. */
-const mostKeys = 50;
 
 function choosingAmong({ topology }: Looking, ways: readonly BrokerBinding[]): readonly string[] {
   const sources = new Set(ways.map(({ source }) => source));

@@ -6,7 +6,7 @@ import { prefixOf, sharedRole } from "../../compile/names.ts";
 import type { BrokerBinding, BrokerExchange } from "../../prove/semantics.ts";
 import { sameWays } from "../left-ways.ts";
 import { unbind } from "../leftovers.ts";
-import { deadQueueToday } from "./dead-of.ts";
+import { commonAmong, deadQueueToday } from "./dead-of.ts";
 import { isSharedDelay } from "./frameworks.ts";
 import { lettersOf } from "./letters-out.ts";
 import { type Looking, waitsBefore, waysInto } from "./looking.ts";
@@ -25,6 +25,7 @@ export function staysOf(
 ): readonly Stay[] {
   const { virtualHost } = place;
   const ends = new Map(looking.settings.map((each) => [each.queue, deadQueueToday(looking, each)]));
+  const isCommon = commonAmong(looking, ends);
   const moved = new Set(moves.map(({ consumer }) => consumer));
   const systems = systemsIn(looking, compiled);
   const found = new Map(looking.settings.map((each) => [each.queue, each]));
@@ -40,13 +41,12 @@ export function staysOf(
     if (isDeployed && waits.length + oldWays.ends.length === 0) return [];
     const used = stillUsedAmong(looking, waits, [queue, ...waits]);
     const deadToday = ends.get(queue) ?? null;
-    const isShared = [...ends.values()].filter((each) => each === deadToday).length > 1;
     const letters =
       deadToday === null || deadToday === deadQueue
         ? null
         : lettersOf(looking, deadToday, [queue, ...waits], {
             ...place,
-            isShared: isShared || isAlsoPublished(looking, deadToday),
+            isShared: isCommon(deadToday) || isAlsoPublished(looking, deadToday),
             isKept: false,
           });
     const remove = removeOf(looking.topology, used, virtualHost);
