@@ -103,7 +103,7 @@ export async function contractCommand(
     });
   }
   if (options.json === true) return print(contract, options.output);
-  if (options.markdown === true) {
+  if (options.markdown === true || client !== "") {
     const { renderContractPage } = await import("../report/contract-page/contract-page.ts");
     const pages = await brokerOf(proved.target).loadContractPages();
     const all = pages.clientsOf(contract);

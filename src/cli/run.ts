@@ -171,9 +171,10 @@ function addCompilerCommands(program: Command, finish: Finish): void {
       ),
     )
     .addOption(
-      new Option("--client <text>", "only the code for clients with this text in their name, such as spring or .net")
-        .conflicts("json")
-        .implies({ markdown: true }),
+      new Option(
+        "--client <text>",
+        "this page with the code for clients with this text in their name alone, such as spring or .net",
+      ).conflicts("json"),
     )
     .addOption(output())
     .addOption(json())

@@ -167,6 +167,7 @@ test("the page of a contract has one client if a person wants one", async () => 
     (await redeliver(...words, client)).out.split("\n").filter((line) => line.startsWith("### "));
   expect(await titlesFor("spring")).toEqual(["### Java, Spring AMQP"]);
   expect(await titlesFor(".net")).toEqual(["### .NET, RabbitMQ.Client", "### .NET, MassTransit"]);
+  expect((await redeliver(...words, "spring", "--json")).error).toContain("'--client <text>' cannot be used with");
   const refused = await redeliver(...words, "rust");
   expect(refused).toMatchObject({ code: 2, out: "" });
   expect(refused.error).toContain('no client has "rust" in its name; the page has Python, pika; Java, Spring AMQP; ');
