@@ -165,7 +165,7 @@ export function declaredQueue(
     throw new UsageError(`${earlier} is a queue of the consumer ${present.consumer} today, so leave out --queue`);
   if (earlier !== undefined && isShared && failedIn === undefined)
     throw new UsageError(
-      `${earlier} has the letters of several consumers: name the work queue that ${consumer} had before with --failed-in`,
+      `${earlier} is the dead queue of several consumers today: for its present letters leave out --queue, for earlier ones name the work queue of ${consumer} with --failed-in, and for one letter of any leave out the declaration`,
     );
   const others = new Set(contracts.flatMap((each) => (each === contract ? [] : (each.workQueue ?? []))));
   const { generations } = planned?.retry ?? {};

@@ -109,7 +109,7 @@ test.each<readonly [string, TargetInput, Readonly<Record<string, object>>]>([
     expect([isShared("billing"), isShared("mail")]).toEqual([false, true]);
     // So does one for letters that died before the consumer had its present queue, but for those of other consumers.
     const { isShared: isStillShared, others: leftOut } = declaredQueue(proved, "mail", false, one, "old");
-    expect(() => declaredQueue(proved, "mail", false, one)).toThrow("had before with --failed-in");
+    expect(() => declaredQueue(proved, "mail", false, one)).toThrow(`name the work queue of mail with --failed-in`);
     expect([isStillShared, leftOut?.has(workQueueOf("billing")), leftOut?.has(workQueueOf("mail"))]).toEqual([
       true,
       true,
