@@ -78,7 +78,8 @@ function readInputs(properties: Entry, stackTags: ReadonlyMap<string, string>): 
   if (!proved.ok) return unreadable(`this version refuses it: ${proved.diagnostics[0]?.message}`);
   const { compiled, plan } = proved.value;
   // The stacks of the consumers answer for them.
-  const consumers = properties["part"] === "shared" ? [] : plan.consumers;
+  const isShared = properties["part"] === "shared";
+  const consumers = isShared ? [] : plan.consumers;
   return {
     kind: "component",
     component: {
@@ -87,7 +88,7 @@ function readInputs(properties: Entry, stackTags: ReadonlyMap<string, string>): 
       system: system.value,
       consumers,
       retried: consumers.filter((each): each is RetriedConsumer => each.retry !== null),
-      promises: properties["part"] === "shared" ? [] : compiled.promises,
+      promises: isShared ? [] : compiled.promises,
     },
   };
 }

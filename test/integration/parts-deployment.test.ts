@@ -85,5 +85,13 @@ test.for(inject("brokers").flatMap((broker) => orders.map((order) => ({ broker, 
     expect(await differs(4)).toBe("");
     expect(await engines.billing.up(deployment(4, "billing"))).toBeNull();
     expect(await differs(4)).toBe("");
+
+    // The shared stack refuses another kind of a source, and its output stays that of the update before.
+    if (hasPulumiCli) {
+      const system = checked({ ...shop(4), sources: { orders: { kind: "direct" } } });
+      expect(await shared.up({ ...deployment(4, "shared"), system })).toContain("RD302");
+      expect(await engines.billing.up({ ...deployment(4, "billing"), system })).toContain("First deploy the stack");
+      expect(await differs(4)).toBe("");
+    }
   },
 );
