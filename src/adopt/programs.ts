@@ -11,8 +11,6 @@ export interface ProgramTemplates {
 /**
  * The files around an adopted declaration: its target, Pulumi's two, and a program for each consumer.
  *
- * @param declaration the name of its file, in the same folder
- * @param isImported true if an import takes the resources over before the first deployment
  * @param read returns the text of a template
  */
 export function programsOf(
@@ -42,7 +40,9 @@ export function programsOf(
 }
 
 interface ProgramSettings {
+  /** The name of its file, in the same folder. */
   readonly declaration: string;
+  /** True if an import takes the resources over before the first deployment. */
   readonly isImported: boolean;
   /** The settings of the target that the draft needs. */
   readonly options: object;
